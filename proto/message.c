@@ -64,21 +64,15 @@ static size_t find_messages(const ProtobufCMessage *message, const ProtobufCFiel
     return **first ? 1 : 0;
 }
 
-dpot_status dpot_message_refuse_unknown_here(const ProtobufCMessage *message,
-                                             struct dpot_error *error)
-{
-    if (message->n_unknown_fields == 0) {
-        return DPOT_OK;
-    }
-    return dpot_error_set(error, DPOT_ERR_VERSION,
-                          "%s has field %u, which this version does not know: update it",
-                          message->descriptor->short_name, message->unknown_fields[0].tag);
-}
-
 /* The recursion is as deep as the schema, a few levels, never as the data. */
 dpot_status dpot_message_refuse_unknown(const ProtobufCMessage *message, struct dpot_error *error)
 {
-    dpot_status status = dpot_message_refuse_unknown_here(message, error);
+    dpot_status status = DPOT_OK;
+    if (message->n_unknown_fields > 0) {
+        return dpot_error_set(error, DPOT_ERR_VERSION,
+                              "%s has field %u, which this version does not know: update it",
+                              message->descriptor->short_name, message->unknown_fields[0].tag);
+    }
     for (unsigned i = 0; i < message->descriptor->n_fields && status == DPOT_OK; i++) {
         const ProtobufCMessage *const *inner = NULL;
         const size_t n = find_messages(message, &message->descriptor->fields[i], &inner);

@@ -30,10 +30,6 @@ DPOT_WARN_UNUSED dpot_status dpot_message_unpack(const ProtobufCMessageDescripto
 DPOT_WARN_UNUSED dpot_status dpot_message_refuse_unknown(const ProtobufCMessage *message,
                                                          struct dpot_error *error);
 
-/* The same for the message itself only. */
-DPOT_WARN_UNUSED dpot_status dpot_message_refuse_unknown_here(const ProtobufCMessage *message,
-                                                              struct dpot_error *error);
-
 /* Packs and appends the message. DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY: nothing was appended. */
 DPOT_WARN_UNUSED dpot_status dpot_message_append(const ProtobufCMessage *message,
                                                  struct dpot_buf *out);

@@ -36,10 +36,4 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_batch_decode_padded(const void *data, siz
                                                            struct dpot_batch *batch,
                                                            struct dpot_error *error);
 
-/* dpot_wire_batch_decode without the fast path (canonical_batch.h). */
-DPOT_WARN_UNUSED dpot_status dpot_wire_batch_decode_any(const void *data, size_t len,
-                                                        const struct dpot_allocator *allocator,
-                                                        struct dpot_batch *batch,
-                                                        struct dpot_error *error);
-
 #endif

@@ -113,10 +113,10 @@ static void check_pool(struct check *check, const struct revision_record *record
     const bool is_known =
         s->registry && registry_get(s->registry, record->hash, &revision, &error) == DPOT_OK;
     error.text[0] = '\0';
-    const struct pool_look look = {.campaign = is_known ? revision.campaign : NULL,
-                                   .checks_ids = check->is_old,
-                                   .progress = pass_progress,
-                                   .ctx = check};
+    const struct pool_check_options look = {.campaign = is_known ? revision.campaign : NULL,
+                                            .checks_ids = check->is_old,
+                                            .progress = pass_progress,
+                                            .ctx = check};
     const dpot_status status = pool_check(s->store, record->hash, &look, &error);
     if (status != DPOT_OK) {
         dpot_hex_encode(id, record->campaign_id, sizeof record->campaign_id);

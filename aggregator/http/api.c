@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* How a refusal is answered; whatever has no row is a malformed request. */
+/* The HTTP status of a failure; 400 for one without a row. */
 struct status_row {
     dpot_status status;
     unsigned http_status;

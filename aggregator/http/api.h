@@ -1,14 +1,14 @@
-/* What the admin handlers share: reading a JSON body, and how a refusal is answered. */
+/* What the admin handlers share. */
 #ifndef DPOT_HTTP_API_H
 #define DPOT_HTTP_API_H
 
 #include "http/routes.h"
 
-/* The body as JSON; *value is a new reference, NULL on failure. */
+/* Parses the body as JSON; *value is a new reference, NULL on failure. */
 DPOT_WARN_UNUSED dpot_status api_parse(const struct http_request *request, json_t **value,
                                        struct dpot_error *error);
 
-/* Answers a failure with the HTTP status that stands for it. */
+/* Answers a failure with the HTTP status of `status`. */
 void api_refuse(const struct http_request *request, struct http_response *response,
                 dpot_status status, const struct dpot_error *error);
 

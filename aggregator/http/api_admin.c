@@ -17,7 +17,7 @@ static json_t *describe_record(const struct revision_record *record)
                      revision_state_name(record->state), "created", created);
 }
 
-/* Makes a revision from the JSON object of the body. */
+/* Makes a revision from the body. */
 typedef dpot_status (*maker)(const struct http_app *app, const struct http_request *request,
                              const json_t *body, struct revision_record *record,
                              struct dpot_error *error);
@@ -87,7 +87,8 @@ void api_admin_list(const struct http_app *app, const struct http_request *reque
     http_response_json(response, 200, json_pack("{s:o}", "campaigns", list));
 }
 
-/* The revision that path and query name and the counts of its pool; false when the answer is a refusal. */
+/* Loads the revision that path and query name, and the counts of its pool. False: the answer is a
+ * refusal. */
 static bool load_pool(const struct http_app *app, const struct http_request *request,
                       struct http_response *response, struct registry_revision *revision,
                       struct pool_count *count)
@@ -131,7 +132,7 @@ void api_admin_show(const struct http_app *app, const struct http_request *reque
     http_response_json(response, 200, body);
 }
 
-/* Which revision, what is in its pool, and which others have one. */
+/* The revision, its pool, and the other revisions with reports. */
 static json_t *describe_selected(const struct http_app *app, const struct http_request *request,
                                  const struct registry_revision *revision,
                                  const struct pool_count *count)
@@ -175,7 +176,7 @@ void api_admin_signed(const struct http_app *app, const struct http_request *req
     response->borrowed = revision.signed_bytes;
 }
 
-/* The revision that another one has closed, null for none. Its pool is at rest now. */
+/* The revision that was closed by opening another, null for none. */
 static json_t *describe_former(const struct http_app *app, const struct revision_record *former)
 {
     struct pool_count count = {.n_accepted = 0};
@@ -223,7 +224,7 @@ void api_admin_close(const struct http_app *app, const struct http_request *requ
     response->level = LOG_LEVEL_INFO;
 }
 
-/* What of a pool is exported. */
+/* The part of a pool to export. */
 enum export_part { EXPORT_DATA, EXPORT_COEFFICIENTS, EXPORT_GROUPS };
 
 static dpot_status export_part(const struct http_app *app, const struct registry_revision *revision,
@@ -236,7 +237,7 @@ static dpot_status export_part(const struct http_app *app, const struct registry
                              part == EXPORT_DATA ? DECODE_DATA : DECODE_COEFFICIENTS, file, error);
 }
 
-/* A pool may be larger than memory: it goes through an unlinked file. */
+/* A pool may be larger than memory, so it goes through an unlinked file. */
 static dpot_status write_file(const struct http_app *app, const struct registry_revision *revision,
                               enum export_part part, struct http_response *response,
                               struct dpot_error *error)

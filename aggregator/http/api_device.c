@@ -12,7 +12,7 @@ void api_device_health(const struct http_app *app, const struct http_request *re
     http_response_text(response, 200, "ok");
 }
 
-/* Everybody may ask: the reason, which may name files and counts, is in the log alone. */
+/* The path is public, and the reason may name files and counts: it goes to the log only. */
 static void refuse_ready(struct http_response *response, const char *path, dpot_status status,
                          const struct dpot_error *error)
 {
@@ -37,7 +37,7 @@ void api_device_ready(const struct http_app *app, const struct http_request *req
     }
 }
 
-/* Bytes that live as long as the server. */
+/* The bytes must outlive the server. */
 static void answer_bytes(struct http_response *response, const struct dpot_buf *bytes)
 {
     response->borrowed = bytes;
@@ -67,27 +67,28 @@ void api_device_campaign(const struct http_app *app, const struct http_request *
         response->retry_after_s = 5;
     } else {
         answer_bytes(response, revision.signed_bytes);
-        /* Read by analysts; devices learn by it that a report would be charged for nothing. */
+        /* 409 still serves analysts, and tells devices not to charge for a report. */
         response->status = revision.record.state == REVISION_OPEN ? 200 : 409;
     }
 }
 
-/* Which POST is refused: one that was damaged or swapped on the way deletes nothing on a device. */
-static void tell_batch(struct http_response *response, const struct ingest_result *result)
+/* Names the refused POST, so that a refusal of a damaged or exchanged one deletes nothing on a
+ * device. */
+static void add_batch(struct http_response *response, const struct ingest_result *result)
 {
     char hex[2 * DPOT_HASH_LEN + 1];
     dpot_hex_encode(hex, result->digest, sizeof result->digest);
-    http_response_tell(response, "batch", hex);
+    http_response_add(response, "batch", hex);
 }
 
-/* Who closed it: an administrator, for good, or our clock, which may be wrong. */
-static void tell_closed(struct http_response *response, const struct ingest_result *result)
+/* Says what closed it: an administrator, for good, or our clock, which may be wrong. */
+static void add_closed(struct http_response *response, const struct ingest_result *result)
 {
     char now[DPOT_RFC3339_SIZE];
-    http_response_tell(response, "closed", result->over_ms != 0 ? "round" : "revision");
+    http_response_add(response, "closed", result->over_ms != 0 ? "round" : "revision");
     if (result->over_ms != 0) {
         dpot_time_format(result->over_ms, now);
-        http_response_tell(response, "server_time", now);
+        http_response_add(response, "server_time", now);
     }
 }
 
@@ -102,13 +103,13 @@ static void answer_batch(struct http_response *response, const struct http_reque
     }
     http_response_refuse(response, request->path, (unsigned)result->verdict, result->status,
                          result->error.text);
-    tell_batch(response, result);
+    add_batch(response, result);
     if (result->verdict == INGEST_CLOSED) {
-        tell_closed(response, result);
+        add_closed(response, result);
     }
     response->retry_after_s = result->retry_after_s;
     if (result->status == DPOT_ERR_NOT_OPEN) {
-        response->level = LOG_LEVEL_DEBUG; /* early devices are no failure of ours */
+        response->level = LOG_LEVEL_DEBUG; /* not a failure of the server */
     }
 }
 
@@ -120,7 +121,7 @@ static void finish_batch(void *work, struct http_response *response,
     answer_batch(response, request, &result);
 }
 
-/* The device is gone; its reports are stored and counted all the same. */
+/* The device has disconnected; its reports are stored and counted nevertheless. */
 static void abandon_batch(void *work)
 {
     struct http_response nobody;
@@ -141,12 +142,6 @@ void api_device_reports(const struct http_app *app, const struct http_request *r
 {
     struct http_pause *pause = request->pause;
     struct ingest_result result;
-    if (!app->ingest->writer) {
-        ingest_batch(app->ingest, request->id, request->body, request->body_len, &response->body,
-                     &result);
-        answer_batch(response, request, &result);
-        return;
-    }
     struct ingest_call *call =
         ingest_begin(app->ingest, request->id, request->body, request->body_len, &result);
     if (!call) {
@@ -161,5 +156,5 @@ void api_device_reports(const struct http_app *app, const struct http_request *r
         finish_batch(call, response, request);
         return;
     }
-    ingest_submit(call, resume, pause); /* from here on the request may be over */
+    ingest_submit(call, resume, pause); /* the request may have ended */
 }

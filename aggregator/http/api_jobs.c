@@ -1,10 +1,9 @@
 #include "http/revisions.h"
 #include "json/fields.h"
 
-#define LIST_MAX 1000 /* newest jobs in a listing */
+#define LIST_MAX 1000 /* jobs in a list: the newest */
 
-/* A row that somebody altered must not take the others out of a listing: what is no JSON, or no
- * UTF-8, is null. */
+/* A row that was altered must not hide the others: what is not JSON, or not UTF-8, becomes null. */
 static json_t *or_null(json_t *value)
 {
     return value ? value : json_null();
@@ -31,7 +30,7 @@ static json_t *describe_job(const struct job_record *record)
                                   : json_null());
 }
 
-/* 202 while there is something to wait for. */
+/* 202 while the job is queued or runs. */
 static void answer_job(struct http_response *response, const struct job_record *record,
                        json_t *body)
 {

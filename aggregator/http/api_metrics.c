@@ -1,7 +1,8 @@
-/* GET /metrics: counts for Prometheus, as text (its exposition format, version 0.0.4).
+/* GET /metrics: counts for Prometheus in its text format, version 0.0.4.
  *
- * Every label is one of a few words of this program: never a campaign, an address or anything that a
- * request says. But two answers tell how many reports came between them: so it needs a token. The counts of reports are of one moment and add up (pool/tally.h). */
+ * Labels are words of this program, never a campaign, an address or anything that a request says.
+ * But two answers tell how many reports came between them, so the path needs a token. The counts of
+ * reports are of one moment and add up (pool/tally.h). */
 #include "http/routes.h"
 #include "http/server.h"
 
@@ -11,7 +12,7 @@
 
 #define LINE_SIZE 256
 
-/* The answer as it grows; after a failure nothing is added. */
+/* The answer in the making; after a failure nothing is added. */
 struct page {
     struct dpot_buf *body;
     dpot_status status;
@@ -52,22 +53,22 @@ static void add_labelled(struct page *page, const char *name, const char *label,
 static void add_reports(struct page *page, const struct tally_counts *counts)
 {
     static const char rejected[] = "dpotd_reports_rejected_total";
-    static const char prefix[] = "rejected_"; /* that the names of refusals share */
+    static const char prefix[] = "rejected_"; /* common to the names */
     static const char dropped[] = "dpotd_reports_dropped_total";
     add_one(page, "dpotd_reports_submitted_total", "counter",
-            "Reports of every batch that could be read; the sum of all that follow.",
+            "Reports of all batches that could be read; the sum of the following.",
             counts->n_submitted);
     add_one(page, "dpotd_reports_accepted_total", "counter", "Reports stored.",
-            counts->judged.n_accepted);
-    add_one(page, "dpotd_reports_duplicate_total", "counter", "Reports that were stored before.",
-            counts->judged.n_duplicate);
+            counts->committed.n_accepted);
+    add_one(page, "dpotd_reports_duplicate_total", "counter",
+            "Reports that had been stored before.", counts->committed.n_duplicate);
     begin(page, rejected, "counter", "Reports refused one by one.");
     for (int i = DPOT_REPORT_REJECTED_MALFORMED; i < DPOT_REPORT_STATUS_END; i++) {
         const char *status = dpot_report_status_name((enum dpot_report_status)i);
         add_labelled(page, rejected, "reason", status + sizeof prefix - 1,
-                     counts->judged.n_rejected[i]);
+                     counts->committed.n_rejected[i]);
     }
-    begin(page, dropped, "counter", "Reports of batches that were refused whole.");
+    begin(page, dropped, "counter", "Reports of batches refused as a whole.");
     for (int i = 0; i < DROP_REASONS; i++) {
         add_labelled(page, dropped, "reason", drop_reason_name((enum drop_reason)i),
                      counts->n_dropped[i]);
@@ -104,9 +105,9 @@ static void add_store(struct page *page, struct store *store)
 {
     struct store_id_usage usage;
     store_get_id_usage(store, &usage);
-    add_one(page, "dpotd_ids", "gauge", "Ids of reports kept in memory to know duplicates.",
+    add_one(page, "dpotd_ids", "gauge", "Ids of reports in memory, to find duplicates.",
             usage.n_ids);
-    add_one(page, "dpotd_ids_bytes", "gauge", "Memory of these.", usage.n_bytes);
+    add_one(page, "dpotd_ids_bytes", "gauge", "Bytes of memory for these ids.", usage.n_bytes);
 }
 
 static void add_traffic(struct page *page, struct server *server)
@@ -121,11 +122,11 @@ static void add_traffic(struct page *page, struct server *server)
     add_one(page, "dpotd_http_running", "gauge", "Requests being served.", traffic.n_running);
     add_one(page, "dpotd_http_suspended", "gauge", "Requests that wait for a commit.",
             traffic.n_suspended);
-    add_one(page, "dpotd_http_body_bytes", "gauge", "Memory of request bodies.",
+    add_one(page, "dpotd_http_body_bytes", "gauge", "Bytes of memory for request bodies.",
             traffic.body_memory);
 }
 
-/* What has to be renewed by a day that is known. */
+/* What must be renewed before it expires. */
 static void add_expiries(struct page *page, const struct http_app *app)
 {
     static const char key[] = "dpotd_seal_keys_expire_seconds";
@@ -148,7 +149,7 @@ static double seconds_of(struct timeval time)
     return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
 }
 
-/* Resident pages, where the system tells them. */
+/* 0 on systems without /proc. */
 static uint64_t resident_bytes(void)
 {
     unsigned long pages = 0;
@@ -177,14 +178,10 @@ void api_metrics(const struct http_app *app, const struct http_request *request,
 {
     struct page page = {.body = &response->body, .status = DPOT_OK};
     struct tally_counts counts;
-    if (app->ingest->tally) {
-        tally_get(app->ingest->tally, &counts);
-        add_reports(&page, &counts);
-        add_batches(&page, &counts);
-    }
-    if (app->ingest->writer) {
-        add_commits(&page, app->ingest->writer);
-    }
+    tally_get(app->ingest->tally, &counts);
+    add_reports(&page, &counts);
+    add_batches(&page, &counts);
+    add_commits(&page, app->ingest->writer);
     add_store(&page, app->store);
     add_traffic(&page, request->server);
     add_expiries(&page, app);

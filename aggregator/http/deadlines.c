@@ -1,18 +1,19 @@
 #include "http/deadlines.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <time.h>
 
-#define LOOK_MS 250
+#define CHECK_MS 250
 
 /* A thread that serves connections. */
 struct worker {
     pthread_t thread;
-    size_t n_open; /* not cut */
+    size_t n_open; /* connections that were not disconnected */
 };
 
 struct deadline {
@@ -20,55 +21,49 @@ struct deadline {
     struct worker *worker;
     int64_t at_ms;
     enum deadline_phase phase;
-    bool is_cut;
+    bool is_disconnected;
     struct deadline *previous, *next;
 };
 
 struct deadlines {
     pthread_mutex_t mutex; /* guards everything below and every entry */
     pthread_cond_t wake;
-    pthread_cond_t emptied; /* there is no entry left */
+    pthread_cond_t emptied; /* no entry is left */
     pthread_t thread;
     bool is_stopping;
-    bool is_ending; /* no entry is to stay */
+    bool is_ending; /* new entries are disconnected, too */
     struct deadline *first;
-    struct worker *workers; /* (n_threads), of which n_workers have come */
+    struct worker *workers; /* (n_threads), n_workers of them in use */
     size_t n_threads, n_workers;
-    size_t n_quiet; /* so many of a thread's may be open before newcomers cost others theirs */
+    size_t n_quiet; /* connections of a thread from which on a new one replaces another */
 };
 
-int64_t deadlines_now(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void cut(struct deadline *d)
+static void disconnect(struct deadline *d)
 {
     (void)shutdown(d->fd, SHUT_RDWR);
-    d->worker->n_open -= !d->is_cut;
-    d->is_cut = true;
-    d->at_ms = DEADLINE_NEVER; /* once is enough */
+    d->worker->n_open -= !d->is_disconnected;
+    d->is_disconnected = true;
+    d->at_ms = DEADLINE_NEVER;
 }
 
-static void cut_late(struct deadlines *deadlines, int64_t now_ms)
+static void disconnect_late(struct deadlines *deadlines, int64_t now_ms)
 {
     for (struct deadline *d = deadlines->first; d; d = d->next) {
         if (d->at_ms <= now_ms) {
-            cut(d);
+            disconnect(d);
         }
     }
 }
 
-/* Heads before bodies, and of these the earliest deadline. */
+/* Heads before bodies, then the earliest deadline. */
 static bool goes_first(const struct deadline *d, const struct deadline *other)
 {
     return !other || d->phase < other->phase ||
            (d->phase == other->phase && d->at_ms < other->at_ms);
 }
 
-/* For one more. When all that are open wait for us there is nobody to cut: the library's limit holds. */
+/* Makes room for one more. If all open connections wait for the server, none is disconnected, and
+ * the library's limit holds. */
 static void make_room(struct deadlines *deadlines, const struct worker *worker)
 {
     struct deadline *victim = NULL;
@@ -76,19 +71,19 @@ static void make_room(struct deadlines *deadlines, const struct worker *worker)
         return;
     }
     for (struct deadline *d = deadlines->first; d; d = d->next) {
-        if (d->worker == worker && !d->is_cut && d->phase != DEADLINE_OURS &&
+        if (d->worker == worker && !d->is_disconnected && d->phase != DEADLINE_OURS &&
             goes_first(d, victim)) {
             victim = d;
         }
     }
     if (victim) {
-        cut(victim);
+        disconnect(victim);
     }
 }
 
 static struct timespec later(int64_t ms)
 {
-    const int64_t at_ms = deadlines_now() + ms;
+    const int64_t at_ms = dpot_clock_monotonic_ms() + ms;
     return (struct timespec){.tv_sec = (time_t)(at_ms / 1000),
                              .tv_nsec = (long)(at_ms % 1000) * 1000000};
 }
@@ -98,15 +93,15 @@ static void *watch(void *ctx)
     struct deadlines *deadlines = ctx;
     (void)pthread_mutex_lock(&deadlines->mutex);
     while (!deadlines->is_stopping) {
-        cut_late(deadlines, deadlines_now());
-        const struct timespec at = later(LOOK_MS);
+        disconnect_late(deadlines, dpot_clock_monotonic_ms());
+        const struct timespec at = later(CHECK_MS);
         (void)pthread_cond_timedwait(&deadlines->wake, &deadlines->mutex, &at);
     }
     (void)pthread_mutex_unlock(&deadlines->mutex);
     return NULL;
 }
 
-/* Frees what is there; no thread runs. */
+/* No thread runs. */
 static void release(struct deadlines *deadlines)
 {
     dpot_free_array(NULL, deadlines->workers, deadlines->n_threads, sizeof *deadlines->workers);
@@ -155,7 +150,7 @@ void deadlines_free(struct deadlines *deadlines)
     release(deadlines);
 }
 
-/* The calling thread. Should others than those of the pool ever come, they share the last place. */
+/* The calling thread. Threads beyond n_threads share the last entry. */
 static struct worker *find_worker(struct deadlines *deadlines)
 {
     const pthread_t self = pthread_self();
@@ -188,19 +183,19 @@ struct deadline *deadlines_add(struct deadlines *deadlines, int fd, int64_t at_m
     }
     deadlines->first = d;
     if (deadlines->is_ending) {
-        cut(d);
+        disconnect(d);
     }
     (void)pthread_mutex_unlock(&deadlines->mutex);
     return d;
 }
 
-/* One that was cut stays so. */
+/* A disconnected entry stays so. */
 void deadlines_set(struct deadlines *deadlines, struct deadline *deadline,
                    enum deadline_phase phase, int64_t at_ms)
 {
     (void)pthread_mutex_lock(&deadlines->mutex);
     deadline->phase = phase;
-    deadline->at_ms = deadline->is_cut ? DEADLINE_NEVER : at_ms;
+    deadline->at_ms = deadline->is_disconnected ? DEADLINE_NEVER : at_ms;
     (void)pthread_mutex_unlock(&deadlines->mutex);
 }
 
@@ -215,7 +210,7 @@ void deadlines_enter(struct deadlines *deadlines, struct deadline *deadline,
 void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline)
 {
     (void)pthread_mutex_lock(&deadlines->mutex);
-    deadline->worker->n_open -= !deadline->is_cut;
+    deadline->worker->n_open -= !deadline->is_disconnected;
     if (deadline->previous) {
         deadline->previous->next = deadline->next;
     } else {
@@ -237,7 +232,7 @@ void deadlines_end(struct deadlines *deadlines, int64_t patience_ms)
     int failed = 0;
     (void)pthread_mutex_lock(&deadlines->mutex);
     deadlines->is_ending = true;
-    cut_late(deadlines, DEADLINE_NEVER);
+    disconnect_late(deadlines, DEADLINE_NEVER);
     while (deadlines->first && failed == 0) {
         failed = pthread_cond_timedwait(&deadlines->emptied, &deadlines->mutex, &at);
     }

@@ -1,14 +1,16 @@
-/* Deadlines of connections: a sender of one byte a second is never idle, so an idle time-out does
- * not stop it.
+/* Deadlines of connections. The library's own timeout counts idle time only, so a peer that sends
+ * one byte a second never meets it.
  *
- * One thread looks at all of them a few times a second and shuts down the sockets that are late;
- * whoever serves the connection then sees its end. An entry is removed before its socket is closed,
- * so no later owner of that number is ever hit.
+ * One thread checks all connections a few times a second and shuts down the sockets of late ones;
+ * the thread that serves such a connection then reads its end. An entry is removed before its
+ * socket is closed, so a later owner of the same descriptor is never hit.
  *
- * They are also what a crowd meets that opens connections and says nothing. The library deals places out to
- * its threads, and one that has none left stops to listen, which may leave newcomers to nobody. So when
- * seven of eight places of a thread are taken, each newcomer there costs the peer that has been waited for
- * longest its connection, and places are left for those who ask. */
+ * Deadlines also protect against crowds of silent peers. The library divides its connection limit
+ * among its threads, and a thread at its limit stops accepting, which may leave new peers unserved.
+ * So when seven of eight places of a thread are taken, each new connection there disconnects the
+ * peer that the thread has waited for longest.
+ *
+ * Times are those of dpot_clock_monotonic_ms. Thread-safe. */
 #ifndef DPOT_HTTP_DEADLINES_H
 #define DPOT_HTTP_DEADLINES_H
 
@@ -22,34 +24,33 @@ struct deadline;
 
 #define DEADLINE_NEVER INT64_MAX
 
-/* Whom a connection waits for. */
+/* What a connection waits for. */
 enum deadline_phase {
-    DEADLINE_HEAD, /* the peer: no whole head of a request has come */
-    DEADLINE_BODY, /* the peer, in the middle of a request */
-    DEADLINE_OURS, /* us, or the peer takes our answer: never cut to make room */
+    DEADLINE_HEAD, /* the peer: the head of a request is incomplete */
+    DEADLINE_BODY, /* the peer: the body of a request is incomplete */
+    DEADLINE_OURS, /* the server, or the peer reads our answer: never disconnected to make room */
 };
 
-/* Starts the thread, for so many threads that share so many places for connections. DPOT_ERR_MEMORY: no memory
- * or no thread. */
+/* Starts the thread, for `n_threads` threads that share `max_connections`. DPOT_ERR_MEMORY: no
+ * memory or no thread. */
 DPOT_WARN_UNUSED dpot_status deadlines_new(size_t n_threads, size_t max_connections,
                                            struct deadlines **deadlines);
 
-/* Stops the thread; every entry must have been removed. */
+/* Stops the thread. Every entry must have been removed. NULL is allowed. */
 void deadlines_free(struct deadlines *deadlines);
 
-/* Milliseconds of a clock that only goes forward. */
-int64_t deadlines_now(void);
-
-/* Watches a socket of the calling thread, whose head is waited for; NULL: no memory. Makes room for it: of
- * that thread's whose head is waited for, or else whose body is, the one with the earliest deadline is cut. */
+/* Adds a socket of the calling thread in phase DEADLINE_HEAD; NULL: no memory. If the thread is
+ * short of places, first disconnects one of its peers: the one with the earliest deadline in phase
+ * HEAD, or else in phase BODY. */
 struct deadline *deadlines_add(struct deadlines *deadlines, int fd, int64_t at_ms);
 void deadlines_set(struct deadlines *deadlines, struct deadline *deadline,
                    enum deadline_phase phase, int64_t at_ms);
 void deadlines_enter(struct deadlines *deadlines, struct deadline *deadline,
-                     enum deadline_phase phase); /* the deadline stays */
+                     enum deadline_phase phase); /* keeps the deadline */
 void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline);
 
-/* Cuts all, and who comes later, and waits until every one was removed, or for so long. */
+/* Disconnects all peers, present and future, and waits up to `patience_ms` until every entry was
+ * removed. */
 void deadlines_end(struct deadlines *deadlines, int64_t patience_ms);
 
 #endif

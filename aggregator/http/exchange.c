@@ -1,16 +1,17 @@
 #include "http/exchange.h"
 
-#include "http/last_word.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#define DISCARD_MAX ((size_t)16 << 20) /* of a refused body, so that the sender sees the answer */
-#define SLOWEST_READER ((int64_t)64)   /* bytes per ms an answer must be taken at */
+/* Bytes read of a refused body, so that its sender can read the answer. */
+#define DISCARD_MAX ((size_t)16 << 20)
+#define SLOWEST_READER ((int64_t)64) /* bytes per ms at which an answer must be read */
 
-/* Refusing. */
+/* ---- refusing ---- */
 
 static void refuse(struct exchange *x, unsigned http_status, dpot_status status,
                    const char *sentence)
@@ -19,11 +20,11 @@ static void refuse(struct exchange *x, unsigned http_status, dpot_status status,
     x->is_refused = true;
 }
 
-/* What follows such a head may be a body, or another request. */
-void exchange_refuse_head(struct exchange *x, unsigned http_status, const char *sentence)
+/* Closes the connection: what follows may be a body or another request. */
+static void refuse_head(struct exchange *x, unsigned http_status, const char *sentence)
 {
-    refuse(x, http_status, http_status == 413 ? DPOT_ERR_TOO_LARGE : DPOT_ERR_MALFORMED, sentence);
-    http_response_tell(&x->response, "batch", ""); /* no body was read: no report is refused */
+    refuse(x, http_status, DPOT_ERR_MALFORMED, sentence);
+    http_response_add(&x->response, "batch", ""); /* no body was read, so no report is refused */
     x->closes = true;
 }
 
@@ -42,7 +43,7 @@ static void refuse_busy(struct exchange *x)
     x->response.retry_after_s = 2;
 }
 
-/* Memory of bodies. */
+/* ---- memory of bodies ---- */
 
 static void set_charge(struct exchange *x, size_t charged)
 {
@@ -69,11 +70,12 @@ static bool is_memory_left(struct server *server)
 
 static void take_body(struct exchange *x, const char *data, size_t len)
 {
+    const size_t before = x->charged;
     const dpot_status status = dpot_buf_append(&x->body, data, len);
     set_charge(x, x->body.cap);
     if (status == DPOT_ERR_TOO_LARGE) {
         refuse_too_large(x);
-    } else if (status != DPOT_OK || !is_memory_left(x->server)) {
+    } else if (status != DPOT_OK || (x->charged > before && !is_memory_left(x->server))) {
         refuse_busy(x);
     }
     if (x->is_refused) {
@@ -81,7 +83,7 @@ static void take_body(struct exchange *x, const char *data, size_t len)
     }
 }
 
-/* Deciding by the headers (H3). */
+/* ---- checking the head (H3) ---- */
 
 static bool needs_token(const struct exchange *x)
 {
@@ -89,7 +91,7 @@ static bool needs_token(const struct exchange *x)
            (x->route->auth == ROUTE_METRICS && !x->server->config.app->has_open_metrics);
 }
 
-/* 401 without a bearer token, 403 for one that is not ours or not for this. */
+/* 401 without a bearer token, 403 for an unknown one or one for something else. */
 static void check_token(struct exchange *x, struct MHD_Connection *connection)
 {
     static const char scheme[] = "Bearer ";
@@ -107,28 +109,21 @@ static void check_token(struct exchange *x, struct MHD_Connection *connection)
     }
 }
 
-/* The announced length of the body; 0 when there is none or it comes in chunks. */
+/* The Content-Length; 0 without one. */
 static unsigned long long announced_length(struct MHD_Connection *connection)
 {
     const char *value = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    return value ? strtoull(value, NULL, 10) : 0; /* the library has checked the digits */
+    return value ? strtoull(value, NULL, 10) : 0; /* the library checked the digits */
 }
 
-/* A body that would be larger than what was sent: nothing is ever decompressed here. */
+/* Nothing is decompressed, so that no body grows. */
 static bool is_encoded(struct MHD_Connection *connection)
 {
     const char *encoding = head_value(connection, MHD_HTTP_HEADER_CONTENT_ENCODING);
     return encoding && strcasecmp(encoding, "identity") != 0;
 }
 
-size_t exchange_keep_escapes(void *ctx, struct MHD_Connection *connection, char *text)
-{
-    (void)ctx;
-    (void)connection;
-    return strlen(text);
-}
-
-/* Every parameter of the query, until one is refused. */
+/* For each query parameter, until one is refused. */
 static enum MHD_Result take_query(void *ctx, enum MHD_ValueKind kind, const char *name,
                                   const char *value)
 {
@@ -142,16 +137,16 @@ static enum MHD_Result take_query(void *ctx, enum MHD_ValueKind kind, const char
     return status == DPOT_OK ? MHD_YES : MHD_NO;
 }
 
-static void decide(struct exchange *x, struct MHD_Connection *connection)
+static void check_head(struct exchange *x, struct MHD_Connection *connection)
 {
     const char *allow = NULL;
     const char *ambiguity = head_find_ambiguity(connection, &x->line);
     if (ambiguity) {
-        exchange_refuse_head(x, 400, ambiguity);
+        refuse_head(x, 400, ambiguity);
         return;
     }
     if (head_has_chunks(connection)) {
-        exchange_refuse_head(x, 411, "the body comes in chunks: send it with its Content-Length");
+        refuse_head(x, 411, "the body comes in chunks: send it with its Content-Length");
         return;
     }
     x->route = routes_find(&x->request, &allow);
@@ -178,9 +173,9 @@ static void decide(struct exchange *x, struct MHD_Connection *connection)
     }
 }
 
-/* Answering. */
+/* ---- answering ---- */
 
-/* Takes the content out of the response; NULL when memory is out. */
+/* Moves the content out of the response. NULL: memory is out. */
 static struct MHD_Response *make_response(struct http_response *from)
 {
     if (from->file) {
@@ -205,15 +200,14 @@ static struct MHD_Response *make_response(struct http_response *from)
     struct MHD_Response *response =
         MHD_create_response_from_buffer(from->body.len, from->body.data, MHD_RESPMEM_MUST_FREE);
     if (response) {
-        dpot_buf_init(&from->body, 0, NULL); /* the library frees it: the C library's heap */
+        dpot_buf_init(&from->body, 0, NULL); /* the library frees it with free() */
     }
     return response;
 }
 
 static void add_header(struct MHD_Response *response, const char *name, const char *value)
 {
-    (void)MHD_add_response_header(response, name,
-                                  value); /* a missing header is no reason to fail */
+    (void)MHD_add_response_header(response, name, value); /* no memory: the answer goes without */
 }
 
 static void add_headers(struct MHD_Response *response, const struct exchange *x)
@@ -246,7 +240,7 @@ static int64_t content_length(const struct http_response *response)
     return (int64_t)(response->borrowed ? response->borrowed->len : response->body.len);
 }
 
-/* The method for the log: what is no plain word of capitals is not repeated there. */
+/* The method for the log: "-" unless it is a short word of capitals. */
 static const char *plain_method(const char *method)
 {
     const size_t len = strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -273,12 +267,6 @@ void exchange_count_answer(struct server *server, unsigned http_status)
     (void)pthread_mutex_unlock(&server->mutex);
 }
 
-void exchange_account(const struct exchange *x)
-{
-    log_exchange(x, deadlines_now());
-    exchange_count_answer(x->server, x->response.status);
-}
-
 static void set_deadline(const struct exchange *x, enum deadline_phase phase, int64_t at_ms)
 {
     if (x->deadline) {
@@ -293,9 +281,10 @@ int64_t exchange_timeout_ms(const struct server *server)
 
 static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connection)
 {
-    const int64_t now_ms = deadlines_now();
+    const int64_t now_ms = dpot_clock_monotonic_ms();
     const int64_t reading_ms = content_length(&x->response) / SLOWEST_READER;
-    exchange_account(x);
+    log_exchange(x, now_ms);
+    exchange_count_answer(x->server, x->response.status);
     drop_body(x);
     set_deadline(x, DEADLINE_OURS, now_ms + exchange_timeout_ms(x->server) + reading_ms);
     struct MHD_Response *response = make_response(&x->response);
@@ -305,13 +294,14 @@ static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connect
     add_headers(response, x);
     const enum MHD_Result result = MHD_queue_response(connection, x->response.status, response);
     MHD_destroy_response(response); /* the connection keeps its own reference */
-    x->is_over = true;
+    x->is_answered = true;
     return result;
 }
 
-/* Pausing. */
+/* ---- pausing ---- */
 
-/* A daemon that stops must have no suspended connection, so each is counted and none is added then. */
+/* The library must not be stopped with suspended connections, so each is counted, and none is added
+ * once the server stops. */
 static bool suspend(struct http_pause *pause)
 {
     struct connection_pause *p = (struct connection_pause *)pause;
@@ -325,7 +315,7 @@ static bool suspend(struct http_pause *pause)
     return is_suspended;
 }
 
-/* As soon as the connection is resumed its exchange may end: nothing of it is touched after that. */
+/* The exchange may end as soon as the connection is resumed: it is not touched after that. */
 static void resume(struct http_pause *pause)
 {
     struct connection_pause *p = (struct connection_pause *)pause;
@@ -339,7 +329,7 @@ static void resume(struct http_pause *pause)
     (void)pthread_mutex_unlock(&server->mutex);
 }
 
-/* The life of a request, as the library calls it. */
+/* ---- the callbacks of the library ---- */
 
 void *exchange_on_line(void *ctx, const char *address, struct MHD_Connection *connection)
 {
@@ -360,7 +350,6 @@ void *exchange_on_line(void *ctx, const char *address, struct MHD_Connection *co
                                          .server = server,
                                          .connection = connection};
     http_response_init(&x->response);
-    last_word_await(x);
     return x;
 }
 
@@ -373,17 +362,15 @@ static void count_running(struct server *server)
 
 static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connection)
 {
-    last_word_forget(x);
-    x->has_begun = true;
-    x->started_ms = deadlines_now();
+    x->has_head = true;
+    x->started_ms = dpot_clock_monotonic_ms();
     count_running(x->server);
     if (x->deadline) {
         deadlines_enter(x->server->deadlines, x->deadline, DEADLINE_BODY);
     }
-    decide(x, connection);
-    /* A sender that waits for leave, or has announced far too much, is answered at once; others are
-     * heard out, within limits, because a connection that is closed on unread bytes may lose the
-     * answer. */
+    check_head(x, connection);
+    /* Closing on unread bytes may lose the answer, so a refused body is read, within limits.
+     * Senders that wait for 100 Continue, and those of far too much, are answered at once. */
     if (x->is_refused && (x->closes || head_value(connection, MHD_HTTP_HEADER_EXPECT) ||
                           announced_length(connection) > DISCARD_MAX)) {
         return answer(x, connection);
@@ -405,7 +392,7 @@ static enum MHD_Result take(struct exchange *x, const char *data, size_t *len)
     return MHD_YES;
 }
 
-/* The whole request is there, or the work of its handler is done. False: it is now suspended. */
+/* The request is complete, or the work of its handler is done. False: the request was suspended. */
 static bool handle(struct exchange *x)
 {
     struct http_pause *pause = &x->pause.pause;
@@ -414,13 +401,13 @@ static bool handle(struct exchange *x)
         pause->work = NULL;
         return true;
     }
-    set_deadline(x, DEADLINE_OURS, DEADLINE_NEVER); /* now it is our time that passes */
+    set_deadline(x, DEADLINE_OURS, DEADLINE_NEVER); /* the peer waits for us */
     x->request.body = x->body.data;
     x->request.body_len = x->body.len;
     x->route->handle(x->server->config.app, &x->request, &x->response);
     if (pause->work) {
         x->request.body = NULL;
-        drop_body(x); /* what a handler hands on does not need it */
+        drop_body(x); /* the work does not need it */
     }
     return !pause->work;
 }
@@ -431,17 +418,17 @@ enum MHD_Result exchange_on_request(void *ctx, struct MHD_Connection *connection
 {
     struct exchange *x = *context;
     (void)ctx;
-    if (!x || x->is_told) {
-        return MHD_NO; /* memory was out, or nothing more is to be said */
+    if (!x) {
+        return MHD_NO; /* memory was out */
     }
-    if (!x->has_begun) {
+    if (!x->has_head) {
         x->request.method = method;
         x->request.path = path;
         x->line.method = method;
         x->line.version = version;
         return begin(x, connection);
     }
-    if (x->is_over) {
+    if (x->is_answered) {
         *len = 0;
         return MHD_YES;
     }
@@ -449,7 +436,7 @@ enum MHD_Result exchange_on_request(void *ctx, struct MHD_Connection *connection
         return take(x, data, len);
     }
     if (!x->is_refused && !handle(x)) {
-        return MHD_YES; /* called again when it is resumed */
+        return MHD_YES; /* the library calls again after resume */
     }
     return answer(x, connection);
 }
@@ -464,19 +451,18 @@ void exchange_on_completed(void *ctx, struct MHD_Connection *connection, void **
     if (!x) {
         return;
     }
-    if (x->pause.pause.work) { /* the work is done, and its connection ended before it was told */
+    if (x->pause.pause.work) { /* the connection ended before the work was answered */
         x->pause.pause.abandon(x->pause.pause.work);
     }
-    const bool had_begun = x->has_begun;
-    last_word_forget(x);
-    if (had_begun) {
-        set_deadline(x, DEADLINE_HEAD, deadlines_now() + exchange_timeout_ms(server));
+    const bool had_head = x->has_head;
+    if (had_head) {
+        set_deadline(x, DEADLINE_HEAD, dpot_clock_monotonic_ms() + exchange_timeout_ms(server));
     }
     drop_body(x);
     http_response_release(&x->response);
     dpot_free_array(NULL, x, 1, sizeof *x);
     *context = NULL;
-    if (!had_begun) {
+    if (!had_head) {
         return;
     }
     (void)pthread_mutex_lock(&server->mutex);

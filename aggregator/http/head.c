@@ -9,22 +9,22 @@ const char *head_value(struct MHD_Connection *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* Headers that decide where a message ends, what it is, or who sends it. */
+/* Headers that decide where a message ends, what it is or who sends it: at most one each. */
 enum { HEADER_LENGTH, HEADER_TRANSFER, HEADER_CONTENT, HEADER_TOKEN, HEADER_HOST, N_DECISIVE };
 static const char *const decisive[N_DECISIVE] = {
     MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING,
     MHD_HTTP_HEADER_CONTENT_ENCODING, MHD_HTTP_HEADER_AUTHORIZATION, MHD_HTTP_HEADER_HOST};
 
-/* What was seen of a head so far. */
+/* The head so far. */
 struct head {
     unsigned counts[N_DECISIVE];
-    const char *end; /* of the value, or the version, before: where its line ends */
-    bool is_first;   /* what comes is the first header */
+    const char *end; /* of the last value, or the version: where its line ends */
+    bool is_first;   /* the next header is the first */
     bool needs_host;
     const char *fault;
 };
 
-/* RFC 9110, 5.6.2: what a name may be made of. */
+/* A token of RFC 9110, 5.6.2. */
 static bool is_token(const char *text, size_t len)
 {
     static const char marks[] = "!#$%&'*+-.^_`|~";
@@ -49,11 +49,11 @@ static bool has_control(const char *text, size_t len)
     return false;
 }
 
-/* The library parses a head where it lies, NAME ':' blanks VALUE CR LF NAME ..., and puts NULs in place of the
- * colon and of what ends the line; a value is cut at its first NUL, and one that was NUL before is told by what
- * follows. A header that was folded over two lines has parts that the library copied: its name and value are
- * no neighbours any more. (What the copy says does not matter: it may have joined the second line to the
- * name.) */
+/* Whether a value stands behind its name. The library parses a head in place, NAME ':' blanks VALUE
+ * CR LF NAME ..., and overwrites the colon and the first byte of the line's end with NUL. A value
+ * is cut at its first NUL; a NUL that was received is found by what follows it. Of a header that
+ * was folded over two lines the library copies parts, so name and value are no neighbours; the copy
+ * itself is not checked, because it may have joined the second line to the name. */
 static bool follows(const char *name, size_t name_len, const char *value)
 {
     if ((uintptr_t)value <= (uintptr_t)name + name_len) {
@@ -67,8 +67,8 @@ static bool follows(const char *name, size_t name_len, const char *value)
     return true;
 }
 
-/* CR LF, or what the library has made of it. It takes an LF alone for a line's end too, and is found out by where the
- * next line begins: one byte earlier. */
+/* CR LF, or what the library wrote over it. The library also accepts a bare LF, which is found by
+ * where the next line begins: one byte earlier. */
 static bool is_line_end(const char *at)
 {
     return (at[0] == '\0' || at[0] == '\r') && (at[1] == '\0' || at[1] == '\n');
@@ -78,16 +78,16 @@ static const char bad_line[] =
     "a header holds a control character, or its line does not end with CR LF";
 static const char bad_end[] = "the head does not end with CR LF CR LF";
 static const char bad_request_line[] =
-    "the first line is not METHOD ADDRESS VERSION with one blank between them and CR LF behind";
+    "the first line is not METHOD ADDRESS VERSION, with single blanks between them, and CR LF";
 
-static enum MHD_Result look_at(void *ctx, enum MHD_ValueKind kind, const char *name,
-                               size_t name_len, const char *value, size_t value_len)
+static enum MHD_Result check_header(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                    size_t name_len, const char *value, size_t value_len)
 {
     struct head *head = ctx;
     (void)kind;
     if (!is_token(name, name_len)) {
-        head->fault = "the name of a header is none: nothing stands before it, and its colon right "
-                      "behind it";
+        head->fault =
+            "the name of a header is no token: put no blank before it or before its colon";
     } else if (!value || !follows(name, name_len, value)) {
         head->fault = "a header is folded over two lines: send it in one";
     } else if (name != head->end + 2) {
@@ -104,8 +104,9 @@ static enum MHD_Result look_at(void *ctx, enum MHD_ValueKind kind, const char *n
     return head->fault ? MHD_NO : MHD_YES;
 }
 
-/* Two lengths, or a length beside chunks: two readers of such a message may disagree where it ends (RFC 9112,
- * 6.3). The same for any other header of these twice: a proxy may have believed the other one. */
+/* With two lengths, or a length and chunks, two readers may disagree where the message ends (RFC
+ * 9112, 6.3). Any other decisive header given twice is refused as well: a proxy may have used the
+ * other one. */
 static const char *find_contradiction(struct MHD_Connection *connection, const struct head *head)
 {
     const unsigned *counts = head->counts;
@@ -114,20 +115,20 @@ static const char *find_contradiction(struct MHD_Connection *connection, const s
     }
     for (size_t i = 0; i < N_DECISIVE; i++) {
         if (counts[i] > 1) {
-            return "a header that must be there once is there twice: send one";
+            return "a header that may be given once is given twice: send one";
         }
     }
     if (counts[HEADER_HOST] == 0 && head->needs_host) {
-        return "there is no Host: send one (HTTP/1.1 requires it)";
+        return "the header Host is missing: HTTP/1.1 requires one";
     }
     const char *transfer = head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     return transfer && strcasecmp(transfer, "chunked") != 0
-               ? "the transfer encoding is not known here: send a length"
+               ? "the transfer encoding is unknown: send a Content-Length"
                : NULL;
 }
 
-/* METHOD NUL ADDRESS ... NUL VERSION: the address was unescaped where it lies, and its query cut off, so of the rest
- * only what is right before the version is still there. */
+/* METHOD NUL ADDRESS ... NUL VERSION: the library unescaped the address in place and cut off its
+ * query, so of the rest only the byte before the version can be checked. */
 static bool is_request_line(const struct head_line *line)
 {
     const size_t method_len = strlen(line->method);
@@ -136,7 +137,7 @@ static bool is_request_line(const struct head_line *line)
            !strchr(line->version, ' ');
 }
 
-/* Bytes of the whole head, from the method to the empty line. */
+/* Bytes from the method to the end of the empty line. */
 static size_t head_size(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -152,7 +153,7 @@ const char *head_find_ambiguity(struct MHD_Connection *connection, const struct 
     if (!is_request_line(line)) {
         return bad_request_line;
     }
-    (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at, &head);
+    (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, check_header, &head);
     if (!head.fault && head.end + 4 != line->method + head_size(connection)) {
         head.fault = head.is_first ? bad_request_line : bad_end;
     }
@@ -167,26 +168,4 @@ bool head_has_blank(const char *address)
 bool head_has_chunks(struct MHD_Connection *connection)
 {
     return head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
-}
-
-unsigned head_judge_length(struct MHD_Connection *connection)
-{
-    static const char name[] = MHD_HTTP_HEADER_CONTENT_LENGTH;
-    const char *value = NULL;
-    size_t len = 0;
-    uint64_t number = 0;
-    if (MHD_lookup_connection_value_n(connection, MHD_HEADER_KIND, name, sizeof name - 1, &value,
-                                      &len) != MHD_YES) {
-        return 0;
-    }
-    bool fits = true;
-    for (size_t i = 0; i < len; i++) {
-        const unsigned digit = (unsigned char)value[i] - (unsigned)'0';
-        if (digit > 9) {
-            return 400;
-        }
-        fits = fits && number <= (UINT64_MAX - digit) / 10;
-        number = 10 * number + digit;
-    }
-    return len == 0 ? 400 : fits ? 0 : 413;
 }

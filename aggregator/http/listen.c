@@ -83,7 +83,7 @@ static int bind_one(const struct addrinfo *address)
     return fd;
 }
 
-/* `port` instead of the one in the text, unless it is NULL. */
+/* `port` replaces the port of the text; NULL: it does not. */
 static dpot_status open_at(const char *text, const char *port, int *fd, struct dpot_error *error)
 {
     struct host_port where;

@@ -33,7 +33,8 @@ void log_write(const struct log *log, enum log_level level, const char *event, c
     va_end(arguments);
     const size_t len = strlen(line);
     line[len] = '\n';
-    (void)fwrite(line, 1, len + 1, log->stream); /* one call: the stream's lock keeps lines whole */
+    (void)fwrite(line, 1, len + 1,
+                 log->stream); /* one call: the stream's lock keeps the line whole */
     (void)fflush(log->stream);
 }
 

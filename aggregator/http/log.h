@@ -1,9 +1,9 @@
-/* The operator's log: one line of key=value pairs per event, on stderr or another stream.
+/* The operator's log: one line of key=value pairs an event, on a stream.
  *
  *     ts=2026-12-01T00:00:00Z level=info event=http.request method=POST route="/v1/..." status=202
  *
- * NEVER in a log: bodies, ids of reports, tokens, keys. Values that may hold spaces go through
- * log_quote. */
+ * A log MUST NOT hold bodies, ids of reports, tokens or keys. Values that may hold blanks go
+ * through log_quote. */
 #ifndef DPOT_HTTP_LOG_H
 #define DPOT_HTTP_LOG_H
 
@@ -21,19 +21,19 @@ enum log_level {
 };
 
 struct log {
-    enum log_level level; /* less is not written */
+    enum log_level level; /* lower levels are not written */
     FILE *stream;         /* borrowed; NULL: nothing is written */
     const struct dpot_clock *clock;
 };
 
 #define LOG_QUOTED_SIZE 512
 
-/* Writes one line; `format` gives the pairs after the event and may be "". Safe from several
- * threads. */
+/* Writes one line. `format` gives the pairs behind the event and may be "". Thread-safe. */
 void log_write(const struct log *log, enum log_level level, const char *event, const char *format,
                ...) DPOT_PRINTF(4, 5);
 
-/* The text in double quotes, control characters and quotes replaced, cut to fit; returns `out`. */
+/* Copies the text in double quotes, with control characters and quotes replaced, cut to fit;
+ * returns `out`. */
 const char *log_quote(char out[LOG_QUOTED_SIZE], const char *text);
 
 #endif

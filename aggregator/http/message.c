@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BODY_MAX ((size_t)64 << 20) /* of an answer in memory; an export goes through a file */
+#define BODY_MAX ((size_t)64 << 20) /* bytes of an answer in memory; exports go through a file */
 
 static const char api_prefix[] = "/v1/", admin_prefix[] = "/v1/admin";
 
@@ -38,7 +38,7 @@ void http_response_text(struct http_response *response, unsigned status, const c
     dpot_buf_reset(&response->body);
     if (dpot_buf_append(&response->body, sentence, strlen(sentence)) != DPOT_OK ||
         dpot_buf_append(&response->body, "\n", 1) != DPOT_OK) {
-        dpot_buf_reset(&response->body); /* the status alone has to do */
+        dpot_buf_reset(&response->body); /* the status must suffice */
     }
 }
 
@@ -67,7 +67,7 @@ static bool begins_with(const char *path, const char *prefix)
     return strncmp(path, prefix, strlen(prefix)) == 0;
 }
 
-/* Jansson takes UTF-8 only; a sentence may quote a value cut inside a character. */
+/* Jansson accepts UTF-8 only, and a sentence may quote a value that was cut inside a character. */
 static void keep_ascii(char *text)
 {
     for (; *text; text++) {
@@ -77,7 +77,7 @@ static void keep_ascii(char *text)
     }
 }
 
-void http_response_tell(struct http_response *response, const char *name, const char *text)
+void http_response_add(struct http_response *response, const char *name, const char *text)
 {
     char member[160];
     struct dpot_buf *body = &response->body;
@@ -85,7 +85,7 @@ void http_response_tell(struct http_response *response, const char *name, const 
         return;
     }
     const int len = snprintf(member, sizeof member, ",\"%s\":\"%s\"}", name, text);
-    body->len--; /* the bracket, which the member brings again */
+    body->len--; /* the brace, which the member ends with */
     if (len < 0 || (size_t)len >= sizeof member ||
         dpot_buf_append(body, member, (size_t)len) != DPOT_OK) {
         answer_no_memory(response);
@@ -105,9 +105,8 @@ void http_response_refuse(struct http_response *response, const char *path, unsi
     http_response_json(
         response, http_status,
         json_pack("{s:s,s:s}", "error", note->text, "status", dpot_status_name(status)));
-    if (http_status < 500 &&
-        begins_with(path,
-                    admin_prefix)) { /* the sentence may quote the body, which no log may hold */
+    if (http_status < 500 && begins_with(path, admin_prefix)) {
+        /* The sentence may quote the body, which no log may hold. */
         (void)dpot_error_set(note, status, "%s", dpot_status_name(status));
     }
 }

@@ -1,4 +1,4 @@
-/* A request as handlers see it, and the answer they fill: no HTTP library in sight. */
+/* A request and its answer as handlers see them, without the HTTP library. */
 #ifndef DPOT_HTTP_MESSAGE_H
 #define DPOT_HTTP_MESSAGE_H
 
@@ -15,15 +15,17 @@ struct http_request;
 struct http_response;
 struct server;
 
-/* How a handler answers later, without holding a thread: it sets `work` and the two functions, suspends,
- * and hands the work on; whoever has done it resumes, from any thread. Then `finish` fills the answer on a
- * thread of the server, or `abandon` frees the work when nobody waits for the answer any more. */
+/* Lets a handler answer later without holding a thread. The handler sets `work`, `finish` and
+ * `abandon`, calls `suspend` and hands the work on; whoever completes it calls `resume`, from any
+ * thread. Then exactly one is called: `finish`, on a thread of the server, fills the answer, or
+ * `abandon` when the connection has ended. Both free the work. */
 struct http_pause {
     void *work;
     void (*finish)(void *work, struct http_response *response, const struct http_request *request);
     void (*abandon)(void *work);
 
-    /* The server's. False: it is stopping; nothing was suspended, and the handler answers at once. */
+    /* Set by the server. `suspend` returns false when the server is stopping: nothing was
+     * suspended, and the handler must answer at once. */
     bool (*suspend)(struct http_pause *pause);
     void (*resume)(struct http_pause *pause);
 };
@@ -33,20 +35,20 @@ struct http_request {
     const char *path;
     uint8_t id[DPOT_CAMPAIGN_ID_LEN]; /* {id} of the route's pattern: a campaign's or a job's */
     uint8_t digest[DPOT_HASH_LEN];    /* {digest} of the route's pattern: an artifact's */
-    uint32_t revision;                /* of ?revision=N; 0: not given */
+    uint32_t revision;                /* of ?revision=N; 0: absent */
     const uint8_t *body;
     size_t body_len;
     struct http_pause *pause;
-    struct server *server; /* that takes it */
+    struct server *server; /* that received it */
 };
 
-/* Set up by http_response_init. The content is that of `file` when it is not NULL (an unlinked
- * temporary one: what is too large for memory), else of `borrowed` when that is not NULL (it must
+/* Set up by http_response_init. The content is that of `file` if it is not NULL (an unlinked
+ * temporary file, for content larger than memory), else of `borrowed` if that is not NULL (it must
  * outlive the server), else of `body`. */
 struct http_response {
     unsigned status;
     const char *content_type; /* a literal */
-    const char *allow;        /* with 405: a literal or borrowed for the answer's life; or NULL */
+    const char *allow;        /* with 405: a literal; else NULL */
     uint32_t retry_after_s;   /* 0: no header */
     struct dpot_buf body;
     const struct dpot_buf *borrowed;
@@ -58,18 +60,19 @@ struct http_response {
 void http_response_init(struct http_response *response);
 void http_response_release(struct http_response *response);
 
-/* A short text/plain answer: the sentence and a newline. */
+/* Answers text/plain: the sentence and a newline. */
 void http_response_text(struct http_response *response, unsigned status, const char *sentence);
 
-/* Takes `value` (NULL: memory is out, answered 503). */
+/* Answers `value`, which it takes. NULL: memory was out, answered 503. */
 void http_response_json(struct http_response *response, unsigned status, json_t *value);
 
-/* The error answer of `path`: JSON below /v1 ({"error", "status"}; devices look for the status in it), text
- * elsewhere. The note and the log level are set too. */
+/* Answers with an error and sets note and log level. Below /v1 the body is {"error", "status"}
+ * (devices look for the status in it), elsewhere text. */
 void http_response_refuse(struct http_response *response, const char *path, unsigned http_status,
                           dpot_status status, const char *sentence);
 
-/* Adds a member to a refusal that is JSON (nothing to another). Neither text needs escaping. */
-void http_response_tell(struct http_response *response, const char *name, const char *text);
+/* Adds a string member to a JSON error; other bodies stay as they are. Neither text may need
+ * escapes. */
+void http_response_add(struct http_response *response, const char *name, const char *text);
 
 #endif

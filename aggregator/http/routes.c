@@ -5,7 +5,7 @@
 #define SPEC_BODY_MAX ((size_t)32 << 20) /* JSON of a campaign of at most 8 MiB */
 #define JOB_BODY_MAX ((size_t)64 << 10)
 #define REVISION_DIGITS 10
-#define NO_BODY_MAX ((size_t)4096) /* an empty body, or a polite {} */
+#define NO_BODY_MAX ((size_t)4096) /* clients may send {} */
 _Static_assert(JOB_ID_LEN == DPOT_CAMPAIGN_ID_LEN, "both ids fit request->id");
 
 #define ADMIN "/v1/admin"
@@ -44,8 +44,8 @@ static const struct {
     const char *get, *post, *both;
 } allowed = {"GET, HEAD", "POST", "GET, HEAD, POST"};
 
-/* True when the path is the pattern with hex digits of `len` bytes for `hole`; those are in `out`
- * then. */
+/* True when the path is the pattern with hex digits of `len` bytes in place of `hole`; fills
+ * `out`. */
 static bool match_hole(const char *pattern, const char *hole, const char *path, uint8_t *out,
                        size_t len)
 {
@@ -90,7 +90,7 @@ const struct route *routes_find(struct http_request *request, const char **allow
     return NULL;
 }
 
-/* The digits of a number from 1 to 2^32 - 1 and nothing else; 0 for any other text. */
+/* A decimal number from 1 to 2^32 - 1; 0 for any other text. */
 static uint32_t parse_revision(const char *text)
 {
     uint64_t number = 0;

@@ -1,8 +1,8 @@
-/* Every route: method, path, who may call it, how long a body and which query it takes, and its handler. One table
- * row each.
+/* All routes, one table row each: method, path, who may call it, its largest body, its query and
+ * its handler.
  *
- * Handlers run on the server's threads, several at once; they change nothing but their answer and
- * never solve. One that waits for a disk answers later (struct http_pause). */
+ * Handlers run on the server's threads, several at once, and never solve: they queue jobs. A
+ * handler that waits for the disk answers later (struct http_pause). */
 #ifndef DPOT_HTTP_ROUTES_H
 #define DPOT_HTTP_ROUTES_H
 
@@ -12,18 +12,18 @@
 #include "jobs/runner.h"
 #include "pool/ingest.h"
 
-/* What handlers work with; everything borrowed, and constant while the server runs. */
+/* What handlers use: borrowed, and constant while the server runs. */
 struct http_app {
     struct store *store;
     struct registry *registry;
-    const struct ingest *ingest;
-    struct runner *runner; /* jobs */
+    const struct ingest *ingest; /* with a writer and a tally */
+    struct runner *runner;
     const struct tokens *tokens;
-    bool has_open_metrics;                /* to everybody, without a token */
+    bool has_open_metrics;                /* /metrics needs no token */
     struct dpot_buf signed_keys;          /* a SignedKeys as served */
-    size_t body_max;                      /* of a report batch */
+    size_t body_max;                      /* bytes of a report batch */
     int64_t started_ms;                   /* when this process began to serve */
-    struct certificate_period tls_period; /* zeros: without TLS */
+    struct certificate_period tls_period; /* zeros: no TLS */
 };
 
 typedef void (*route_handler)(const struct http_app *app, const struct http_request *request,
@@ -32,7 +32,7 @@ typedef void (*route_handler)(const struct http_app *app, const struct http_requ
 enum route_auth {
     ROUTE_PUBLIC,
     ROUTE_ADMIN,
-    ROUTE_METRICS, /* a token of either kind, unless the metrics are open */
+    ROUTE_METRICS, /* a token of either kind, or none if has_open_metrics */
 };
 enum route_body { ROUTE_NO_BODY, ROUTE_BATCH_BODY, ROUTE_SPEC_BODY, ROUTE_JOB_BODY };
 
@@ -41,25 +41,26 @@ enum route_query { ROUTE_NO_QUERY, ROUTE_REVISION };
 
 struct route {
     const char *method;
-    const char *pattern; /* "{id}" stands for an id in hex, "{digest}" for an artifact's name */
+    const char *pattern; /* {id}: an id in hex; {digest}: an artifact's digest */
     enum route_auth auth;
     enum route_body body;
     enum route_query query;
     route_handler handle;
 };
 
-/* Finds the route of a request and fills request->id or ->digest; HEAD counts as GET. NULL: `*allow` is NULL
- * for an unknown path (404), otherwise the methods the path has (405). */
+/* Finds the route of a request and fills request->id or ->digest; HEAD counts as GET. On NULL,
+ * `*allow` is NULL for an unknown path (404), else the methods of the path (405). */
 const struct route *routes_find(struct http_request *request, const char **allow);
 
-/* Takes one parameter of the query of an admin route, as it stands in the address (`value` may be NULL).
- * DPOT_ERR_ARGUMENT: the route has no such parameter, or it was given before; DPOT_ERR_RANGE: its value.
- * A parameter that is not understood is never ignored: the answer would be about something else. */
+/* Stores one query parameter of an admin route, as it stands in the address (`value` may be NULL).
+ * Unknown parameters are refused, because the answer would be about something else.
+ * DPOT_ERR_ARGUMENT: the route has no such parameter, or it was given before; DPOT_ERR_RANGE: its
+ * value. */
 DPOT_WARN_UNUSED dpot_status routes_take_query(const struct route *route,
                                                struct http_request *request, const char *name,
                                                const char *value, struct dpot_error *error);
 
-/* The longest body the route takes, bytes. */
+/* The largest body of the route, bytes. */
 size_t route_body_max(const struct http_app *app, const struct route *route);
 
 /* Handlers, by file. api_device.c: */
@@ -99,7 +100,6 @@ void api_admin_groups(const struct http_app *app, const struct http_request *req
                       struct http_response *response);
 void api_admin_revise(const struct http_app *app, const struct http_request *request,
                       struct http_response *response);
-
 void api_admin_signed(const struct http_app *app, const struct http_request *request,
                       struct http_response *response);
 

@@ -1,6 +1,7 @@
 #include "http/server.h"
 
-#include "http/last_word.h"
+#include "base/clock.h"
+#include "http/exchange.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define END_MS 2000 /* that threads have to see that their connections were ended */
+#define END_MS 2000                      /* for the threads to see the end of their connections */
 #define HEADER_MEMORY ((size_t)32 << 10) /* per connection */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
@@ -19,12 +20,32 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *socket_context = info ? deadlines_add(server->deadlines, info->connect_fd,
-                                               deadlines_now() + exchange_timeout_ms(server))
-                               : NULL;
+        *socket_context =
+            info ? deadlines_add(server->deadlines, info->connect_fd,
+                                 dpot_clock_monotonic_ms() + exchange_timeout_ms(server))
+                 : NULL;
     } else if (*socket_context) {
         deadlines_remove(server->deadlines, *socket_context);
         *socket_context = NULL;
+    }
+}
+
+/* Paths are not unescaped, so that an escaped path matches no route. */
+static size_t keep_escapes(void *ctx, struct MHD_Connection *connection, char *text)
+{
+    (void)ctx;
+    (void)connection;
+    return strlen(text);
+}
+
+/* Counts an answer that the library gave by itself, which only its message reports:
+ * "Error processing request (HTTP response code is 414 ('<html>...')). Closing connection." */
+static void count_library_answer(struct server *server, const char *text)
+{
+    static const char words[] = "HTTP response code is ";
+    const char *at = strstr(text, words);
+    if (at) {
+        exchange_count_answer(server, (unsigned)strtoul(at + sizeof words - 1, NULL, 10));
     }
 }
 
@@ -32,12 +53,20 @@ static void on_library_message(void *ctx, const char *format, va_list arguments)
 {
     char text[LOG_QUOTED_SIZE], quoted[LOG_QUOTED_SIZE];
     struct server *server = ctx;
-    last_word_give(server);
     (void)vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\r\n")] = '\0';
-    last_word_count(server, text);
+    count_library_answer(server, text);
     log_write(server->config.log, LOG_LEVEL_DEBUG, "http.library", "note=%s",
               log_quote(quoted, text));
+}
+
+/* A server that drains accepts no connections. (MHD_quiesce_daemon aborts when a thread of the
+ * library removes the listening socket from its epoll set at the same moment: 0.9.75.) */
+static enum MHD_Result accept_unless_closing(void *ctx, const struct sockaddr *peer, socklen_t len)
+{
+    (void)peer;
+    (void)len;
+    return server_is_closing(ctx) ? MHD_NO : MHD_YES;
 }
 
 /* Opening and closing. */
@@ -51,18 +80,19 @@ static struct MHD_Daemon *start_daemon(struct server *server)
     OPTION(MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)exchange_on_completed, server);
     OPTION(MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server);
     OPTION(MHD_OPTION_LISTEN_SOCKET, server->listen_fd, NULL);
-    OPTION(MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)exchange_keep_escapes, NULL);
+    OPTION(MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_escapes, NULL);
     OPTION(MHD_OPTION_CONNECTION_LIMIT, (intptr_t)config->max_connections, NULL);
     OPTION(MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)config->max_connections_per_ip, NULL);
     OPTION(MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)config->request_timeout_s, NULL);
     OPTION(MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)HEADER_MEMORY, NULL);
     OPTION(MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)exchange_on_line, server);
-    /* What it would refuse it answers with two heads (a missing Host); head.c refuses that, and more. */
+    /* Strict, the library refuses a missing Host itself, with two heads; head.c refuses it, and
+     * more. */
     OPTION(MHD_OPTION_STRICT_FOR_CLIENT, 0, NULL);
     if (config->threads > 1) {
         OPTION(MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)config->threads, NULL);
     }
-    /* With TLS the library's epoll mode spins on a hello that stalls. */
+    /* With TLS the library's epoll mode spins on a stalled client hello. */
     unsigned flags =
         (config->tls_cert ? MHD_USE_POLL_INTERNAL_THREAD : MHD_USE_EPOLL_INTERNAL_THREAD) |
         MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
@@ -74,7 +104,7 @@ static struct MHD_Daemon *start_daemon(struct server *server)
     }
     OPTION(MHD_OPTION_END, 0, NULL);
 #undef OPTION
-    return MHD_start_daemon(flags, 0, NULL, NULL, exchange_on_request, server,
+    return MHD_start_daemon(flags, 0, accept_unless_closing, server, exchange_on_request, server,
                             MHD_OPTION_EXTERNAL_LOGGER, on_library_message, server,
                             MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
@@ -156,10 +186,10 @@ bool server_is_closing(struct server *server)
     return is_closing;
 }
 
-/* Finishes what runs, for so long; then what is with others, which always comes back. */
+/* Waits up to drain_ms for running requests, then for suspended ones, whose work always ends. */
 static void drain(struct server *server, unsigned drain_ms)
 {
-    const int64_t at_ms = deadlines_now() + drain_ms;
+    const int64_t at_ms = dpot_clock_monotonic_ms() + drain_ms;
     const struct timespec at = {.tv_sec = (time_t)(at_ms / 1000),
                                 .tv_nsec = (long)(at_ms % 1000) * 1000000};
     int failed = 0;
@@ -181,12 +211,12 @@ void server_close(struct server *server, unsigned drain_ms)
         return;
     }
     if (server->daemon) {
-        (void)MHD_quiesce_daemon(server->daemon);
         drain(server, drain_ms);
-        /* The library crashes when it refuses a request by itself at the moment when it is stopped: so there
-         * are no connections any more. */
+        /* The library crashes when it is stopped while it refuses a request by itself: disconnect
+         * all peers first. */
         deadlines_end(server->deadlines, END_MS);
-        MHD_stop_daemon(server->daemon);
+        MHD_stop_daemon(server->daemon); /* closes the listening socket */
+        server->listen_fd = -1;
     }
     deadlines_free(server->deadlines);
     if (server->listen_fd >= 0) {

@@ -13,7 +13,7 @@ static dpot_status refuse_line(const char *path, size_t number, const char *reme
                           path, remedy);
 }
 
-/* "NAME HASH" or "NAME HASH metrics", the newline cut off. */
+/* "NAME HASH" or "NAME HASH metrics", without the newline. */
 static dpot_status read_line(const char *path, size_t number, char *line, struct tokens *tokens,
                              struct dpot_error *error)
 {
@@ -29,7 +29,7 @@ static dpot_status read_line(const char *path, size_t number, char *line, struct
     char *scope = strchr(space + 1, ' ');
     entry->is_for_metrics = scope != NULL;
     if (scope && strcmp(scope + 1, "metrics") != 0) {
-        return refuse_line(path, number, "behind the hash only the word metrics may stand", error);
+        return refuse_line(path, number, "only the word metrics may follow the hash", error);
     }
     if (scope) {
         *scope = '\0';

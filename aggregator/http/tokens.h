@@ -1,6 +1,6 @@
-/* Bearer tokens: a file of lines "NAME HASH", HASH being the BLAKE2b-256 of the token in hex, and behind it
- * "metrics" for one that opens /metrics alone. The tokens themselves are nowhere on the server. Empty lines
- * and lines that start with # are skipped. */
+/* Bearer tokens. The file has lines "NAME HASH", HASH the BLAKE2b-256 of the token in hex; "
+ * metrics" behind it makes a token that opens /metrics alone. The server stores no token. Empty
+ * lines and lines that start with # are skipped. */
 #ifndef DPOT_HTTP_TOKENS_H
 #define DPOT_HTTP_TOKENS_H
 
@@ -31,7 +31,8 @@ DPOT_WARN_UNUSED dpot_status tokens_read(const char *path, struct tokens *tokens
 /* The entry of this token, NULL for none. Takes the same time whichever entry it is. */
 const struct token *tokens_find(const struct tokens *tokens, const char *token);
 
-/* One line of the file with its newline; `out` needs TOKEN_NAME_MAX + 2 * DPOT_HASH_LEN + 3. */
+/* Formats a line of the file with its newline. `out` needs TOKEN_NAME_MAX + 2 * DPOT_HASH_LEN + 3
+ * bytes. */
 void tokens_format(const char *name, const char *token, char *out, size_t cap);
 
 #endif

@@ -16,13 +16,13 @@ dpot_status channel_check(const struct dpot_campaign *campaign, struct dpot_erro
     if (dpot_campaign_is_sphere(campaign)) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "the campaign is on a sphere, whose reports name directions of their "
-                              "own: only a list of points has one channel");
+                              "own: only a list of points has a channel");
     }
     if (!campaign->sample_first && campaign->n_max > 1) {
         return dpot_error_set(
             error, DPOT_ERR_SHAPE,
             "a device of this campaign projects up to %u places at once, whose law is no mixture "
-            "of those of single places: say \"sample_first\": true, or \"n_max\": 1",
+            "of the laws of single places: set \"sample_first\": true, or \"n_max\": 1",
             (unsigned)campaign->n_max);
     }
     return n_rows * n_cols <= CHANNEL_SIZE_MAX
@@ -35,58 +35,60 @@ dpot_status channel_check(const struct dpot_campaign *campaign, struct dpot_erro
                                 (unsigned long long)CHANNEL_SIZE_MAX);
 }
 
-/* What finds one law after the other. */
-struct bench {
+/* To compute one law after the other. */
+struct workspace {
     struct dpot_privatizer *privatizer;
     struct dpot_private_measure own;
     double *histogram; /* (domain size) */
     uint64_t *weights; /* (output size) */
 };
 
-static dpot_status bench_init(struct bench *bench, const struct dpot_campaign *campaign,
-                              struct dpot_error *error)
+static dpot_status workspace_init(struct workspace *workspace, const struct dpot_campaign *campaign,
+                                  struct dpot_error *error)
 {
-    dpot_status status = dpot_privatizer_new(campaign, NULL, &bench->privatizer, error);
+    dpot_status status = dpot_privatizer_new(campaign, NULL, &workspace->privatizer, error);
     if (status == DPOT_OK) {
-        status = dpot_private_measure_init(&bench->own, campaign->n_max, NULL);
+        status = dpot_private_measure_init(&workspace->own, campaign->n_max, NULL);
     }
-    bench->histogram = dpot_alloc_array(NULL, campaign->domain.size, sizeof *bench->histogram);
-    bench->weights = dpot_alloc_array(NULL, campaign->output.size, sizeof *bench->weights);
-    return status == DPOT_OK && !(bench->histogram && bench->weights)
+    workspace->histogram =
+        dpot_alloc_array(NULL, campaign->domain.size, sizeof *workspace->histogram);
+    workspace->weights = dpot_alloc_array(NULL, campaign->output.size, sizeof *workspace->weights);
+    return status == DPOT_OK && !(workspace->histogram && workspace->weights)
                ? dpot_error_set(error, DPOT_ERR_MEMORY,
                                 "out of memory for the laws of the campaign")
                : status;
 }
 
-static void bench_release(struct bench *bench, const struct dpot_campaign *campaign)
+static void workspace_release(struct workspace *workspace, const struct dpot_campaign *campaign)
 {
-    dpot_privatizer_free(bench->privatizer);
-    dpot_private_measure_release(&bench->own);
-    dpot_free_array(NULL, bench->histogram, campaign->domain.size, sizeof *bench->histogram);
-    dpot_free_array(NULL, bench->weights, campaign->output.size, sizeof *bench->weights);
+    dpot_privatizer_free(workspace->privatizer);
+    dpot_private_measure_release(&workspace->own);
+    dpot_free_array(NULL, workspace->histogram, campaign->domain.size,
+                    sizeof *workspace->histogram);
+    dpot_free_array(NULL, workspace->weights, campaign->output.size, sizeof *workspace->weights);
 }
 
 dpot_status channel_fill(const struct dpot_campaign *campaign, bool (*stops)(void *ctx), void *ctx,
                          double *channel, struct dpot_error *error)
 {
-    struct bench bench = {0};
+    struct workspace workspace = {0};
     const size_t n_rows = campaign->domain.size, n_cols = campaign->output.size;
     dpot_status status = channel_check(campaign, error);
     if (status != DPOT_OK) {
         return status;
     }
-    status = bench_init(&bench, campaign, error);
+    status = workspace_init(&workspace, campaign, error);
     for (size_t l = 0; status == DPOT_OK && l < n_rows; l++) {
-        bench.histogram[l] = 1; /* wiped by what takes it */
-        dpot_private_measure_set(&bench.own, bench.histogram, n_rows);
-        dpot_privatizer_law(bench.privatizer, &bench.own, bench.weights);
+        workspace.histogram[l] = 1; /* dpot_private_measure_set wipes it */
+        dpot_private_measure_set(&workspace.own, workspace.histogram, n_rows);
+        dpot_privatizer_law(workspace.privatizer, &workspace.own, workspace.weights);
         for (size_t j = 0; j < n_cols; j++) {
-            channel[l * n_cols + j] = (double)bench.weights[j] / (double)DPOT_MASS_ONE;
+            channel[l * n_cols + j] = (double)workspace.weights[j] / (double)DPOT_MASS_ONE;
         }
         if (stops && stops(ctx)) {
             break;
         }
     }
-    bench_release(&bench, campaign);
+    workspace_release(&workspace, campaign);
     return status;
 }

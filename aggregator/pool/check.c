@@ -1,19 +1,19 @@
 #include "pool/check.h"
 
-#include "pool/judge.h"
+#include "pool/validate.h"
 
 #include <string.h>
 
-#define TELL_EVERY 65536 /* reports */
+#define PROGRESS_EVERY 65536 /* reports */
 
 struct checking {
-    const struct pool_look *look;
-    uint8_t id[DPOT_REPORT_ID_LEN]; /* of the report before, in */
-    uint32_t round;
+    const struct pool_check_options *options;
+    uint8_t id[DPOT_REPORT_ID_LEN]; /* of the last report */
+    uint32_t round;                 /* of the last report */
     uint64_t n_read, n_foreign, n_twice;
 };
 
-/* Rounds come one after the other, and in each ids in order. */
+/* Reports are read by round, then by id. */
 static void check_id(struct checking *checking, uint32_t round, const struct dpot_report *report)
 {
     checking->n_twice += checking->n_read > 1 && round == checking->round &&
@@ -25,22 +25,22 @@ static void check_id(struct checking *checking, uint32_t round, const struct dpo
 static int check_report(void *ctx, uint32_t round, const struct dpot_report *report)
 {
     struct checking *checking = ctx;
-    const struct pool_look *look = checking->look;
+    const struct pool_check_options *options = checking->options;
     checking->n_read++;
-    if (look->campaign && (round >= look->campaign->rounds ||
-                           judge_report(look->campaign, report, false) != DPOT_REPORT_ACCEPTED)) {
+    if (options->campaign &&
+        (round >= options->campaign->rounds ||
+         validate_report(options->campaign, report, false) != DPOT_REPORT_ACCEPTED)) {
         checking->n_foreign++;
     }
-    if (look->checks_ids) {
+    if (options->checks_ids) {
         check_id(checking, round, report);
     }
-    if (look->progress && checking->n_read % TELL_EVERY == 0) {
-        look->progress(look->ctx, checking->n_read);
+    if (options->progress && checking->n_read % PROGRESS_EVERY == 0) {
+        options->progress(options->ctx, checking->n_read);
     }
     return 0;
 }
 
-/* After all were read. */
 static dpot_status conclude(const struct checking *checking, struct dpot_error *error)
 {
     if (checking->n_twice > 0) {
@@ -59,9 +59,9 @@ static dpot_status conclude(const struct checking *checking, struct dpot_error *
 }
 
 dpot_status pool_check(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
-                       const struct pool_look *look, struct dpot_error *error)
+                       const struct pool_check_options *options, struct dpot_error *error)
 {
-    struct checking checking = {.look = look};
+    struct checking checking = {.options = options};
     const dpot_status status = store_read_pool(store, hash, check_report, &checking, error);
     return status == DPOT_OK ? conclude(&checking, error) : status;
 }

@@ -2,15 +2,15 @@
 
 #include "mechanism/codebook.h"
 #include "mechanism/transform.h"
-#include "pool/judge.h"
+#include "pool/validate.h"
 
 #include <math.h>
 
 struct decoder {
     const struct dpot_campaign *campaign;
     enum decode_space space;
-    struct dpot_transformer *transformer; /* data only */
-    double *coefficients;                 /* (dim) data only: scratch */
+    struct dpot_transformer *transformer; /* DECODE_DATA only */
+    double *coefficients;                 /* (dim) scratch, DECODE_DATA only */
 };
 
 const char *decode_space_name(enum decode_space space)
@@ -93,7 +93,7 @@ static dpot_status decode_direction(const struct dpot_campaign *campaign,
                                     struct dpot_error *error)
 {
     struct dpot_codebook codebook;
-    if (!judge_has_shape(campaign, report) || report->index >= campaign->output.size) {
+    if (!validate_shape(campaign, report) || report->index >= campaign->output.size) {
         return dpot_error_set(error, DPOT_ERR_CORRUPT,
                               "a stored report names none of the campaign's %u directions: restore "
                               "the store from a backup",
@@ -111,7 +111,7 @@ dpot_status decoder_run(struct decoder *decoder, const struct dpot_report *repor
     if (dpot_campaign_is_sphere(campaign)) {
         return decode_direction(campaign, report, row, error);
     }
-    if (!judge_has_shape(campaign, report)) {
+    if (!validate_shape(campaign, report)) {
         return dpot_error_set(error, DPOT_ERR_CORRUPT,
                               "a stored report has %u numbers and the campaign's have %u: restore "
                               "the store from a backup",

@@ -8,9 +8,9 @@
 
 #include <math.h>
 
-#define SIDES_MAX 4096 /* of a box that is written out */
+#define SIDES_MAX 4096 /* of a box that is described in full */
 
-/* "malformed": 3, ... without the "rejected_" that the names share. */
+/* "malformed": 3, ... by the names of statuses without "rejected_". */
 static json_t *describe_rejected(const struct pool_count *count)
 {
     static const char prefix[] = "rejected_";

@@ -1,17 +1,17 @@
 #include "pool/export.h"
 
-#include "pool/judge.h"
+#include "pool/validate.h"
 
 #include <string.h>
 
 #define INDEX_LEN 4
 #define NUMBER_LEN 8
 
-/* Reports on their way to the stream. */
+/* An export in progress. */
 struct writing {
     const struct dpot_campaign *campaign;
     FILE *stream;
-    struct decoder *decoder; /* vectors */
+    struct decoder *decoder; /* of rows */
     double *row;             /* (n_columns) */
     uint8_t *bytes;          /* (NUMBER_LEN n_columns) */
     size_t n_columns;
@@ -22,9 +22,8 @@ struct writing {
 static int put(struct writing *writing, const uint8_t *bytes, size_t len)
 {
     if (writing->status == DPOT_OK && fwrite(bytes, 1, len, writing->stream) != len) {
-        writing->status =
-            dpot_error_set(writing->error, DPOT_ERR_IO,
-                           "the export does not fit its file: free space where that is");
+        writing->status = dpot_error_set(writing->error, DPOT_ERR_IO,
+                                         "writing the export failed: free space on its disk");
     }
     return writing->status != DPOT_OK;
 }
@@ -34,7 +33,7 @@ static int write_index(void *ctx, uint32_t round, const struct dpot_report *repo
     struct writing *writing = ctx;
     uint8_t bytes[INDEX_LEN];
     (void)round;
-    if (!judge_has_shape(writing->campaign, report)) {
+    if (!validate_shape(writing->campaign, report)) {
         writing->status = dpot_error_set(writing->error, DPOT_ERR_CORRUPT,
                                          "a stored report is a vector and the campaign's name "
                                          "points: restore the store from a backup");

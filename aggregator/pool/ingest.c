@@ -1,16 +1,16 @@
 #include "pool/ingest.h"
 
-#include "pool/judge.h"
+#include "pool/validate.h"
 
 #include <semaphore.h>
 #include <string.h>
 
-#define RETRY_STORE_S 5  /* the store may be back by then */
-#define RETRY_MAX_S 3600 /* a device asks again at least this often */
+#define RETRY_STORE_S 5  /* after a failure of the store */
+#define RETRY_MAX_S 3600 /* longest, for a round that has not opened */
 
 struct ingest_call {
     const struct ingest *ingest;
-    const uint8_t *id; /* of the path, while it begins */
+    const uint8_t *id; /* of the path; valid in ingest_begin only */
     int64_t now_ms;
     struct dpot_batch batch;
     struct registry_revision revision;
@@ -18,12 +18,12 @@ struct ingest_call {
     uint8_t *is_refused;               /* (batch.n_reports) */
     struct ingest_result result;
     struct writer_task task;
-    bool is_stored; /* the task has come back */
+    bool is_stored; /* the task is done */
     void (*on_stored)(void *ctx);
     void *ctx;
 };
 
-/* Every refusal ends here; false, so that a check can be `return refuse(...)`. */
+/* Returns false, so that a check can end with `return refuse(...)`. */
 static bool refuse(struct ingest_call *w, enum ingest_verdict verdict, dpot_status status)
 {
     w->result.verdict = verdict;
@@ -37,7 +37,7 @@ static bool refuse_with(struct ingest_call *w, enum ingest_verdict verdict, dpot
     return refuse(w, verdict, dpot_error_set(&w->result.error, status, "%s", sentence));
 }
 
-/* The environment failed (store, memory): nothing is known to be stored, the device keeps its
+/* The environment failed (store, memory): nothing is known to be stored, and the device keeps its
  * reports. */
 static bool refuse_for_now(struct ingest_call *w, dpot_status status)
 {
@@ -45,7 +45,7 @@ static bool refuse_for_now(struct ingest_call *w, dpot_status status)
     return refuse(w, INGEST_NOT_YET, status);
 }
 
-/* The pair the body is sealed for. Ids and times are public. */
+/* The key pair of an id, if it has not expired. Ids and times are public. */
 static const struct seal_secret *find_secret(const struct ingest *ingest, const uint8_t *id,
                                              int64_t now_ms)
 {
@@ -86,8 +86,8 @@ static bool open_body(struct ingest_call *w, const void *body, size_t len)
     }
 }
 
-/* The revision the batch names, which must be of the campaign in the path. A draft is nobody's
- * business. */
+/* The revision that the batch names, which must belong to the campaign of the path. Drafts are
+ * unknown to devices. */
 static bool find_revision(struct ingest_call *w)
 {
     static const char unknown[] = "no such campaign, or the batch is for another one";
@@ -106,8 +106,8 @@ static bool find_revision(struct ingest_call *w)
     return true;
 }
 
-/* A padded body has the length of every other of its campaign and as many reports. Devices of before do not
- * pad. */
+/* A padded body is as long as every other of its campaign with as many reports. Older devices do
+ * not pad. */
 static bool check_length(struct ingest_call *w)
 {
     const size_t len = w->batch.report_len_max;
@@ -123,7 +123,7 @@ static bool check_length(struct ingest_call *w)
                        len, len_max));
 }
 
-/* Is this revision's round open by our clock? */
+/* Checks that the round is open by our clock. */
 static bool check_window(struct ingest_call *w)
 {
     const struct dpot_campaign *campaign = w->revision.campaign;
@@ -153,7 +153,7 @@ static bool check_window(struct ingest_call *w)
 }
 
 /* (G2) */
-static bool judge_reports(struct ingest_call *w)
+static bool validate_reports(struct ingest_call *w)
 {
     const size_t n = w->batch.n_reports;
     w->statuses = dpot_alloc_array(NULL, n, sizeof *w->statuses);
@@ -163,7 +163,7 @@ static bool judge_reports(struct ingest_call *w)
     }
     for (size_t i = 0; i < n; i++) {
         w->statuses[i] =
-            judge_report(w->revision.campaign, &w->batch.reports[i], w->batch.is_malformed[i]);
+            validate_report(w->revision.campaign, &w->batch.reports[i], w->batch.is_malformed[i]);
         w->is_refused[i] = w->statuses[i] != DPOT_REPORT_ACCEPTED;
     }
     return true;
@@ -171,7 +171,7 @@ static bool judge_reports(struct ingest_call *w)
 
 /* ---- storing ---- */
 
-/* What the reports take while they wait. */
+/* The memory of the reports while they wait. */
 static size_t weigh(const struct dpot_batch *batch)
 {
     return batch->n_reports *
@@ -231,7 +231,7 @@ static void release(struct ingest_call *w)
     dpot_free_array(NULL, w, 1, sizeof *w);
 }
 
-/* The end of a call without a receipt; n_reports is 0 when the batch could not be read. */
+/* Ends a call without a receipt; n_reports is 0 if the batch could not be read. */
 static void end_refused(struct ingest_call *w, struct ingest_result *result)
 {
     struct tally *tally = w->ingest->tally;
@@ -243,7 +243,7 @@ static void end_refused(struct ingest_call *w, struct ingest_result *result)
     release(w);
 }
 
-/* Memory is out before the body was looked at. */
+/* Memory is out before the body was read. */
 static void refuse_unread(const struct ingest *ingest, const void *body, size_t len,
                           struct ingest_result *result)
 {
@@ -253,7 +253,7 @@ static void refuse_unread(const struct ingest *ingest, const void *body, size_t 
     tally_answer(ingest->tally, INGEST_NOT_YET);
 }
 
-/* Reports that could be read are submitted, whatever becomes of them. */
+/* Reports that could be read count as submitted, whatever becomes of them. */
 static bool open_and_count(struct ingest_call *w, const void *body, size_t len)
 {
     const bool is_open = open_body(w, body, len);
@@ -278,7 +278,7 @@ struct ingest_call *ingest_begin(const struct ingest *ingest,
     w->result.verdict = INGEST_MALFORMED;
     dpot_wire_batch_digest(body, len, w->result.digest);
     if (!open_and_count(w, body, len) || !find_revision(w) || !check_length(w) ||
-        !check_window(w) || !judge_reports(w)) {
+        !check_window(w) || !validate_reports(w)) {
         end_refused(w, result);
         return NULL;
     }
@@ -286,7 +286,7 @@ struct ingest_call *ingest_begin(const struct ingest *ingest,
     return w;
 }
 
-/* What the commit said. */
+/* Checks the outcome of the commit. */
 static bool check_stored(struct ingest_call *w)
 {
     if (!w->is_stored) {
@@ -311,9 +311,10 @@ void ingest_finish(struct ingest_call *call, struct dpot_buf *receipt, struct in
         end_refused(w, result);
         return;
     }
-    tally_judge(w->ingest->tally, w->statuses, w->batch.n_reports);
+    tally_commit(w->ingest->tally, w->statuses, w->batch.n_reports);
     w->result.verdict = INGEST_ACCEPTED;
-    /* (G1): after the commit. Without memory for it the device asks again and learns of duplicates. */
+    /* (G1): after the commit. Without memory for the receipt the device sends again and gets
+     * duplicates. */
     if (dpot_wire_receipt_encode(w->statuses, w->batch.n_reports, w->result.digest, receipt) !=
         DPOT_OK) {
         (void)refuse_for_now(w, DPOT_ERR_MEMORY);
@@ -328,7 +329,7 @@ static void wake(void *ctx)
     (void)sem_post(ctx);
 }
 
-/* By the writer, and waits for it. */
+/* Waits for the writer. */
 static void store_and_wait(struct ingest_call *w)
 {
     sem_t stored;

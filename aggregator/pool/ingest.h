@@ -1,17 +1,18 @@
-/* Ingest: the one door of reports. bytes -> opened -> checked -> stored once -> receipt.
+/* Ingest, the only way in for reports: bytes -> opened -> validated -> stored once -> receipt.
  *
- * In two steps, so that no thread waits for a disk: ingest_begin opens and checks, then the writer
- * (pool/writer.h) stores what many threads have checked in one commit, and ingest_finish writes the receipt.
- * ingest_batch does both and waits.
+ * It has two steps, so that no thread waits for a disk: ingest_begin opens and validates, then the
+ * writer (pool/writer.h) stores the batches of many threads in one commit, and ingest_finish writes
+ * the receipt. ingest_batch does both and waits.
  *
  * Invariants
  * (G1) A receipt says "accepted" only after the commit that holds the report.
- * (G2) Checks depend on the signed campaign, the clock and the store only; a report is judged
- *      alone, so one bad report never costs a good one.
+ * (G2) Checks depend on the signed campaign, the clock and the store only. Each report is validated
+ *      alone, so a bad one never costs a good one.
  * (G3) Nothing of a body is logged.
  *
- * Memory of one call is bounded by the body: it has at most DPOT_BATCH_BYTES_MAX bytes and each number
- * of a vector takes one of them, so that its numbers take at most 64 MiB here and in the commit. */
+ * A call holds at most a multiple of its body: a body has at most DPOT_BATCH_BYTES_MAX bytes and
+ * each number of a vector takes at least one, so the numbers take at most 64 MiB here and in the
+ * commit. */
 #ifndef DPOT_POOL_INGEST_H
 #define DPOT_POOL_INGEST_H
 
@@ -19,63 +20,62 @@
 #include "pool/writer.h"
 #include "proto/wire_report.h"
 
-/* A seal key pair the server holds. */
+/* A seal key pair of the server. */
 struct seal_secret {
     struct dpot_seal_key key;
     uint8_t secret_key[DPOT_SEAL_SECRET_LEN];
 };
 
-/* Everything borrowed; several threads may ingest at once. */
+/* Borrowed. Thread-safe. */
 struct ingest {
     struct store *store;
     struct registry *registry;
     const struct dpot_clock *clock;
     const struct seal_secret *seal_secrets;
     size_t n_seal_secrets;
-    struct writer *writer; /* NULL: each batch is a commit of the thread that brings it */
-    struct tally *tally;   /* NULL: nobody counts */
+    struct writer *writer; /* NULL: each thread commits its batch itself */
+    struct tally *tally;   /* NULL: nothing is counted */
 };
 
-/* What the device is told, besides the receipt. */
+/* The HTTP status of the answer. */
 enum ingest_verdict {
-    INGEST_ACCEPTED = 202,    /* receipt follows */
-    INGEST_MALFORMED = 400,   /* magic, box or batch do not parse */
-    INGEST_UNKNOWN = 404,     /* no such campaign, or the batch names a hash that is not of it */
-    INGEST_CLOSED = 409,      /* revision closed, or this round's window is over */
-    INGEST_KEY_EXPIRED = 410, /* seal key unknown or expired: fetch keys */
+    INGEST_ACCEPTED = 202,    /* with a receipt */
+    INGEST_MALFORMED = 400,   /* the body, its box or the batch cannot be read */
+    INGEST_UNKNOWN = 404,     /* no such campaign, or the batch is for another one */
+    INGEST_CLOSED = 409,      /* the revision is closed, or the round is over */
+    INGEST_KEY_EXPIRED = 410, /* seal key unknown or expired: fetch the keys */
     INGEST_TOO_LARGE = 413,
-    INGEST_NOT_YET = 503, /* the round has not opened, or the store is not available: retry */
+    INGEST_NOT_YET = 503, /* the round has not opened, or the store failed: retry */
 };
 
 struct ingest_result {
     enum ingest_verdict verdict;
     dpot_status status;     /* why: DPOT_OK with 202, DPOT_ERR_NOT_OPEN for a round to come, ... */
     uint32_t retry_after_s; /* with 503 */
-    uint8_t digest[DPOT_HASH_LEN]; /* of the body, whatever the verdict: which POST this answers */
-    int64_t
-        over_ms; /* our time, with a round whose time is over by it; 0 for every other verdict */
-    struct dpot_error error; /* sentence for the operator's log and the answer's body */
+    uint8_t digest[DPOT_HASH_LEN]; /* of the body, for every verdict: names the POST */
+    int64_t over_ms;               /* our time when it closed a round; 0: any other verdict */
+    struct dpot_error error;       /* for the log and the answer */
 };
 
-/* A batch between its checks and its receipt. */
+/* A batch between validation and receipt. */
 struct ingest_call;
 
-/* Opens and checks the body of one POST for campaign `id`; the body is not needed any more. NULL: it is
- * refused, as `result` says. Otherwise the call ends with ingest_finish, after ingest_submit has told that
- * it is stored, or without it with INGEST_NOT_YET. */
+/* Opens and validates the body of a POST for campaign `id`; the body is not needed after that.
+ * NULL: refused, see `result`. Else end the call with ingest_finish, after ingest_submit has called
+ * back; or without ingest_submit, which makes it INGEST_NOT_YET. */
 struct ingest_call *ingest_begin(const struct ingest *ingest,
                                  const uint8_t id[DPOT_CAMPAIGN_ID_LEN], const void *body,
                                  size_t len, struct ingest_result *result);
 
-/* Hands the call to the writer, which there must be. on_stored is called once, on the writer's thread,
- * maybe before this returns. */
+/* Gives the call to ingest->writer, which must not be NULL. on_stored is called once, on the
+ * writer's thread, possibly before this returns. */
 void ingest_submit(struct ingest_call *call, void (*on_stored)(void *ctx), void *ctx);
 
-/* Appends a Receipt to `receipt`, tells the verdict and frees the call. */
+/* Appends a Receipt to `receipt`, fills `result` and frees the call. */
 void ingest_finish(struct ingest_call *call, struct dpot_buf *receipt,
                    struct ingest_result *result);
 
-/* Takes the body of one POST for campaign `id` and appends a Receipt to `receipt`. Total: every
+/* All steps for the body of a POST for campaign `id`, with a Receipt appended to `receipt`. Every
  * outcome is a verdict. */
 void ingest_batch(const struct ingest *ingest, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                   const void *body, size_t len, struct dpot_buf *receipt,

@@ -1,10 +1,10 @@
 #include "pool/snapshot.h"
 
-#include "pool/judge.h"
+#include "pool/validate.h"
 
 #include <string.h>
 
-/* Of the checksum. */
+/* Bytes that are hashed at once. */
 #define HEAD_MAX (4 + DPOT_REPORT_ID_LEN + 4 + 4)
 #define VALUE_LEN 8
 #define VALUES_AT_ONCE 128
@@ -55,15 +55,15 @@ dpot_status snapshot_check_ready(const struct snapshot *snapshot, struct dpot_er
     return DPOT_OK;
 }
 
-/* Reports on their way to the one who asked. */
+/* A snapshot_read in progress. */
 struct reading {
     const struct dpot_campaign *campaign;
     struct dpot_hasher hasher;
     uint64_t n, n_max;
     store_each_report each;
     void *ctx;
-    bool is_ended;   /* the reader wants no more */
-    bool is_foreign; /* a report is none of the campaign */
+    bool is_ended;   /* by `each` */
+    bool is_foreign; /* a report is not of the campaign */
 };
 
 static void hash_values(struct dpot_hasher *hasher, const int64_t *values, size_t n)
@@ -100,7 +100,7 @@ static int pass_on(void *ctx, uint32_t round, const struct dpot_report *report)
     if (reading->n == reading->n_max) {
         return 1;
     }
-    if (!judge_has_shape(reading->campaign, report)) {
+    if (!validate_shape(reading->campaign, report)) {
         reading->is_foreign = true;
         return 1;
     }
@@ -123,7 +123,7 @@ dpot_status snapshot_read(const struct snapshot *snapshot, store_each_report eac
     *n_read = reading.n;
     if (status == DPOT_OK && reading.is_foreign) {
         return dpot_error_set(error, DPOT_ERR_CORRUPT,
-                              "a stored report is none of its campaign: restore the store from a "
+                              "a stored report is not of its campaign: restore the store from a "
                               "backup");
     }
     if (status == DPOT_OK && !reading.is_ended && reading.n < reading.n_max) {

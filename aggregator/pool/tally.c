@@ -13,9 +13,9 @@ struct tally {
 
 static uint64_t sum_of(const struct tally_counts *counts)
 {
-    uint64_t sum = counts->judged.n_accepted + counts->judged.n_duplicate;
+    uint64_t sum = counts->committed.n_accepted + counts->committed.n_duplicate;
     for (size_t i = 0; i < DPOT_REPORT_STATUS_END; i++) {
-        sum += counts->judged.n_rejected[i];
+        sum += counts->committed.n_rejected[i];
     }
     for (size_t i = 0; i < DROP_REASONS; i++) {
         sum += counts->n_dropped[i];
@@ -32,7 +32,7 @@ dpot_status tally_new(struct store *store, struct tally **tally, struct dpot_err
     }
     (void)pthread_mutex_init(&t->mutex, NULL);
     const dpot_status status =
-        store_count_all(store, &t->counts.judged, t->counts.n_dropped, error);
+        store_count_all(store, &t->counts.committed, t->counts.n_dropped, error);
     if (status != DPOT_OK) {
         tally_free(t);
         return status;
@@ -60,25 +60,25 @@ void tally_submit(struct tally *tally, size_t n)
     }
 }
 
-static void judge_one(struct pool_count *judged, enum dpot_report_status status)
+static void count_one(struct pool_count *committed, enum dpot_report_status status)
 {
     if (status == DPOT_REPORT_ACCEPTED) {
-        judged->n_accepted++;
+        committed->n_accepted++;
     } else if (status == DPOT_REPORT_DUPLICATE) {
-        judged->n_duplicate++;
+        committed->n_duplicate++;
     } else if ((unsigned)status < DPOT_REPORT_STATUS_END) {
-        judged->n_rejected[status]++;
+        committed->n_rejected[status]++;
     }
 }
 
-void tally_judge(struct tally *tally, const enum dpot_report_status *statuses, size_t n)
+void tally_commit(struct tally *tally, const enum dpot_report_status *statuses, size_t n)
 {
     if (!tally) {
         return;
     }
     (void)pthread_mutex_lock(&tally->mutex);
     for (size_t i = 0; i < n; i++) {
-        judge_one(&tally->counts.judged, statuses[i]);
+        count_one(&tally->counts.committed, statuses[i]);
     }
     tally->counts.n_pending -= n;
     (void)pthread_mutex_unlock(&tally->mutex);

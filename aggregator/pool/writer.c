@@ -1,10 +1,12 @@
 #include "pool/writer.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
 
-#define TASKS_MAX 8192 /* of a commit */
+#define TASKS_MAX 8192 /* in a commit */
 #define TALLY_EVERY_S 10
 
 struct writer {
@@ -14,42 +16,34 @@ struct writer {
     pthread_cond_t wake;   /* of the writer */
     pthread_cond_t room;   /* of those who submit */
     struct writer_task *first, *last;
-    size_t n_reports, n_bytes; /* that wait */
+    size_t n_reports, n_bytes; /* of waiting tasks */
     bool is_closing;
     struct writer_work work;
 
-    /* The thread's own. */
+    /* Used by the thread only. */
     struct writer_task *tasks[TASKS_MAX]; /* of one commit */
     const struct store_append *appends[TASKS_MAX];
     dpot_status outcomes[TASKS_MAX];
 };
 
-static struct timespec later(long ms)
+static struct timespec later(int64_t ms)
 {
-    struct timespec at = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += ms / 1000;
-    at.tv_nsec += ms % 1000 * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
+    const int64_t at_us = dpot_clock_monotonic_us() + 1000 * ms;
+    return (struct timespec){.tv_sec = (time_t)(at_us / 1000000),
+                             .tv_nsec = (long)(at_us % 1000000) * 1000};
 }
 
 static double seconds_now(void)
 {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return 1e-6 * (double)dpot_clock_monotonic_us();
 }
 
 /* ---- under the mutex ---- */
 
-/* True when there is something to commit; false at the end, or when the tally is to be written. */
+/* True when a task waits; false at the end, or when the tally is due. */
 static bool wait_for_work(struct writer *w)
 {
-    const struct timespec at = later(TALLY_EVERY_S * 1000L);
+    const struct timespec at = later(TALLY_EVERY_S * 1000);
     int failed = 0;
     while (!w->first && !w->is_closing && failed == 0) {
         failed = pthread_cond_timedwait(&w->wake, &w->mutex, &at);
@@ -57,17 +51,17 @@ static bool wait_for_work(struct writer *w)
     return w->first != NULL;
 }
 
-/* A commit costs a sync, however many it serves. */
-static void wait_for_company(struct writer *w)
+/* A commit costs one sync for any number of batches. */
+static void wait_for_more(struct writer *w)
 {
-    const struct timespec at = later((long)w->config.max_delay_ms);
+    const struct timespec at = later(w->config.max_delay_ms);
     int failed = w->config.max_delay_ms > 0 ? 0 : 1;
     while (w->n_reports < w->config.max_reports && !w->is_closing && failed == 0) {
         failed = pthread_cond_timedwait(&w->wake, &w->mutex, &at);
     }
 }
 
-/* The next commit; their number. */
+/* Takes the tasks of the next commit and returns their number. */
 static size_t take_tasks(struct writer *w)
 {
     size_t n = 0, n_reports = 0;
@@ -90,7 +84,7 @@ static size_t take_tasks(struct writer *w)
     return n;
 }
 
-/* ---- without it ---- */
+/* ---- without the mutex ---- */
 
 static void give_back(struct writer *w, size_t n, dpot_status status,
                       const struct dpot_error *error)
@@ -102,7 +96,7 @@ static void give_back(struct writer *w, size_t n, dpot_status status,
         if (task->status != DPOT_OK) {
             task->error = *error;
         }
-        task->done(task); /* (W1): from here on it is not ours */
+        task->done(task); /* (W1): the task is not ours any more */
     }
 }
 
@@ -132,14 +126,15 @@ static void commit(struct writer *w, size_t n)
     give_back(w, n, status, &error);
 }
 
-/* Also without any traffic somebody looks whether the store is still there; it tells its watch. */
-static void look_at_store(const struct writer *w)
+/* Notices a store that was changed under the server even without traffic: store_check reports
+ * it. */
+static void check_store(const struct writer *w)
 {
     struct dpot_error ignored;
     (void)!store_check(w->config.store, &ignored);
 }
 
-/* A store that takes no writes is told to those who send reports; the tally waits until it does. */
+/* On failure the tally waits: those who send reports learn that the store takes no writes. */
 static void write_tally(struct writer *w, double *written)
 {
     struct tally *tally = w->config.tally;
@@ -172,7 +167,7 @@ static void *run(void *ctx)
         size_t n = 0;
         (void)pthread_mutex_lock(&w->mutex);
         if (wait_for_work(w)) {
-            wait_for_company(w);
+            wait_for_more(w);
             n = take_tasks(w);
         }
         is_over = n == 0 && w->is_closing;
@@ -181,7 +176,7 @@ static void *run(void *ctx)
             commit(w, n);
         }
         if (is_over || seconds_now() - written >= TALLY_EVERY_S) {
-            look_at_store(w);
+            check_store(w);
             write_tally(w, &written);
             work_on_store(w);
         }
@@ -189,7 +184,7 @@ static void *run(void *ctx)
     return NULL;
 }
 
-/* ---- for others ---- */
+/* ---- for other threads ---- */
 
 void writer_submit(struct writer *writer, struct writer_task *task)
 {

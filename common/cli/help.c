@@ -41,12 +41,12 @@ void help_print_command(FILE *stream, const struct program *program, const struc
 static void print_exit_codes(FILE *stream, unsigned codes)
 {
     static const char *const meanings[] = {"done",
-                                           "internal error",
+                                           "internal",
                                            "usage",
-                                           "bad data",
+                                           "bad input data",
                                            "refused for privacy",
                                            "solver stopped before its tolerance",
-                                           "files, network",
+                                           "I/O or network",
                                            "not ready"};
     (void)fputs("\nExit codes:", stream);
     for (unsigned i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {

@@ -138,9 +138,9 @@ static void *run_admin(void *ctx)
 
 static uint64_t n_settled(const struct tally_counts *counts)
 {
-    uint64_t n = counts->judged.n_accepted + counts->judged.n_duplicate + counts->n_pending;
+    uint64_t n = counts->committed.n_accepted + counts->committed.n_duplicate + counts->n_pending;
     for (size_t i = 0; i < DPOT_REPORT_STATUS_END; i++) {
-        n += counts->judged.n_rejected[i];
+        n += counts->committed.n_rejected[i];
     }
     for (size_t i = 0; i < DROP_REASONS; i++) {
         n += counts->n_dropped[i];

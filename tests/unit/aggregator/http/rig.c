@@ -29,7 +29,7 @@ void http_start(void)
     cr_assert_eq(server_open(&config, &server, &error), DPOT_OK, "%s", error.text);
 }
 
-void http_lose_patience(void)
+void http_use_short_timeout(void)
 {
     server_close(server, 60000);
     config.request_timeout_s = TIMEOUT_S;
@@ -81,7 +81,7 @@ void http_tear_down(void)
     (void)fclose(log_stream);
 }
 
-/* The status of one request; the reply's text, cut, in `text`. */
+/* Returns the status of one request; `text` holds the start of the reply. */
 char text[16384];
 struct http_reply last;
 int request(const char *method, const char *path, const char *token, const void *body, size_t len)
@@ -117,7 +117,6 @@ const char *campaign_path(const char *prefix, const char *tail)
     return path;
 }
 
-/* A sealed body of reports first .. first + n - 1. */
 size_t post_head(char head[POST_HEAD_SIZE], size_t body_len)
 {
     const int len =

@@ -1,5 +1,5 @@
-/* A server over loopback for the http suites: store, campaign, keys and token, opened before each test and
- * closed after it. */
+/* A server on loopback for the http suites, with store, campaign, keys and token, for each test
+ * anew. */
 #ifndef DPOT_TESTS_AGGREGATOR_HTTP_RIG_H
 #define DPOT_TESTS_AGGREGATOR_HTTP_RIG_H
 
@@ -25,14 +25,16 @@ extern struct http_reply last;
 
 void http_start(void);
 
-/* The server of a test has patience with a slow machine; this starts another that cuts who is late by TIMEOUT_S. */
+/* The server of a test allows for a slow machine. This starts another one whose requests have
+ * TIMEOUT_S. */
 #define TIMEOUT_S 1
-void http_lose_patience(void);
-void http_expect_health(void); /* of a server without patience: at one of several tries */
+void http_use_short_timeout(void);
+void http_expect_health(void); /* of such a server, in one of several tries */
 
 void http_set_up(void);
 
-/* Another writer, with a hook that runs between its commits and their answers; before any request. */
+/* Replaces the writer by one with a hook between commits and answers. Call it before any
+ * request. */
 void http_use_writer(void (*on_committed)(void *ctx, size_t n), void *ctx);
 
 void http_tear_down(void);
@@ -40,9 +42,11 @@ int request(const char *method, const char *path, const char *token, const void 
 int get(const char *path);
 const char *campaign_path(const char *prefix, const char *tail);
 
-/* The head of a POST of reports with a body of so many bytes; its length. */
+/* Formats the head of a POST of reports with body_len bytes; returns its length. */
 #define POST_HEAD_SIZE 256
 size_t post_head(char head[POST_HEAD_SIZE], size_t body_len);
+
+/* A sealed body of reports first .. first + n - 1. */
 struct dpot_buf sealed(uint32_t first, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* The server over loopback, as devices and analysts meet it. */
+/* The server on loopback, as devices and analysts use it. */
 #include "store/sqlite_store.h"
 #include "unit/aggregator/http/rig.h"
 #include "unit/aggregator/vectors.h"
@@ -87,7 +87,7 @@ Test(http, head_is_get_without_the_body)
     cr_assert_eq(request("HEAD", "/nowhere", NULL, "", 0), 404);
 }
 
-/* Of the last answer, which must name the POST it is for. */
+/* The last answer must name the POST it is for. */
 static void read_receipt(const struct dpot_buf *body, enum dpot_report_status statuses[2])
 {
     uint8_t digest[DPOT_HASH_LEN];
@@ -200,7 +200,7 @@ Test(http, a_refused_spec_is_answered_with_its_key)
     cr_assert_eq(rig.record.state, REVISION_OPEN);
 }
 
-/* `text` is the indices of reports from .. from + n - 1. */
+/* `text` holds the indices of reports from .. from + n - 1. */
 static void expect_export(uint32_t from, uint32_t n)
 {
     struct dpot_report reports[64];

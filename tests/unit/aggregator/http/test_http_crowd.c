@@ -1,4 +1,4 @@
-/* The server over loopback among connections that say nothing, and on its way down. */
+/* The server on loopback among silent connections, and while it closes. */
 #include "unit/aggregator/http/rig.h"
 
 #include <criterion/criterion.h>
@@ -15,10 +15,10 @@
 TestSuite(http_crowd, .init = http_set_up, .fini = http_tear_down, .timeout = 120);
 
 #define N_IDLE 10000
-#define SPARE 200                           /* descriptors for everything else */
-#define PER_CONNECTION ((size_t)(48 << 10)) /* H1: the head's memory, and what the library keeps */
+#define SPARE 200                           /* other descriptors */
+#define PER_CONNECTION ((size_t)(48 << 10)) /* (H1): the head and the library's own memory */
 
-/* As many idle connections as the limit of descriptors lets a process hold. */
+/* The number of idle connections that the limit of descriptors allows. */
 static size_t n_allowed(void)
 {
     struct rlimit limit = {0};
@@ -29,7 +29,7 @@ static size_t n_allowed(void)
     return n < N_IDLE ? n : N_IDLE;
 }
 
-/* Bytes of this process that are in memory. */
+/* Resident bytes of this process. */
 static size_t resident(void)
 {
     unsigned long pages = 0;
@@ -47,46 +47,46 @@ static void start_for(unsigned max_connections)
 {
     server_close(server, 1000);
     config.max_connections = max_connections;
-    config.request_timeout_s = 600; /* nobody is cut for being late */
+    config.request_timeout_s = 600; /* nobody is disconnected for being late */
     http_start();
 }
 
-/* A process that opens so many connections, sends `beginning` over each, and holds them until it is dispersed,
- * or this process ends. */
+/* A process that opens connections, sends `beginning` over each, and holds them until it is
+ * dispersed or this process ends. */
 struct crowd {
     pid_t process;
     int leash; /* it ends when this is closed */
 };
 
-static void be_crowd(size_t n, const char *beginning, int tell, int leash)
+static void be_crowd(size_t n, const char *beginning, int pipe_out, int leash)
 {
     size_t n_open = 0;
     for (size_t i = 0; i < n; i++) {
         const int fd = http_connect(server_url(server));
         n_open += fd >= 0;
-        (void)http_send(fd, beginning, strlen(beginning)); /* it may be cut already */
+        (void)http_send(fd, beginning, strlen(beginning)); /* it may be disconnected already */
     }
-    (void)!write(tell, &n_open, sizeof n_open);
+    (void)!write(pipe_out, &n_open, sizeof n_open);
     (void)!read(leash, &n_open, 1);
     _exit(0);
 }
 
 static struct crowd hold_idle(size_t n, const char *beginning)
 {
-    int told[2], leash[2];
+    int opened[2], leash[2];
     size_t n_open = 0;
-    cr_assert_eq(pipe(told), 0);
+    cr_assert_eq(pipe(opened), 0);
     cr_assert_eq(pipe(leash), 0);
     const struct crowd crowd = {fork(), leash[1]};
     cr_assert_geq(crowd.process, 0);
     if (crowd.process == 0) {
         (void)close(leash[1]);
-        be_crowd(n, beginning, told[1], leash[0]);
+        be_crowd(n, beginning, opened[1], leash[0]);
     }
-    (void)close(told[1]);
+    (void)close(opened[1]);
     (void)close(leash[0]);
-    cr_assert_eq(read(told[0], &n_open, sizeof n_open), (ssize_t)sizeof n_open);
-    (void)close(told[0]);
+    cr_assert_eq(read(opened[0], &n_open, sizeof n_open), (ssize_t)sizeof n_open);
+    (void)close(opened[0]);
     cr_assert_eq(n_open, n);
     return crowd;
 }
@@ -120,7 +120,7 @@ Test(http_crowd, idle_connections_within_the_limit_cost_bounded_memory_and_nobod
     expect_service(10);
 }
 
-/* Far more than the server takes at once: those that say nothing give way to those who ask. */
+/* Far more than the server accepts at once: silent peers give way to requests. */
 Test(http_crowd, idle_connections_above_the_limit_give_way)
 {
     const size_t n = n_allowed();
@@ -146,10 +146,10 @@ Test(http_crowd, heads_and_bodies_that_never_end_give_way)
     disperse(crowd);
 }
 
-/* ---- on its way down ---- */
+/* ---- closing ---- */
 
 static volatile int has_committed, may_answer;
-static void hold_until_told(void *ctx, size_t n)
+static void hold_until_released(void *ctx, size_t n)
 {
     const struct timespec pause_a_little = {.tv_nsec = 5000000};
     (void)ctx;
@@ -195,7 +195,7 @@ Test(http_crowd, a_server_that_drains_is_healthy_and_not_ready)
     void *status = NULL;
     struct dpot_buf body = sealed(0, 5);
     const struct timespec pause_a_little = {.tv_nsec = 5000000};
-    http_use_writer(hold_until_told, NULL);
+    http_use_writer(hold_until_released, NULL);
     int asks_readiness[4], ready = 200;
     for (size_t i = 0; i < 4; i++) {
         asks_readiness[i] = http_connect(server_url(server));
@@ -207,7 +207,8 @@ Test(http_crowd, a_server_that_drains_is_healthy_and_not_ready)
         (void)nanosleep(&pause_a_little, NULL);
     }
     cr_assert_eq(pthread_create(&closer, NULL, close_server, NULL), 0);
-    /* An answer made before the closing and sent after it ends its connection: the next one asks then. */
+    /* An answer that was made before the closing and sent after it ends its connection: use the
+     * next one. */
     for (size_t i = 0; i < 4 && ready != 503; i++) {
         do {
             ready = ask_on(asks_readiness[i], "/readyz");

@@ -1,4 +1,4 @@
-/* The server over loopback, as attackers, slow peers and crowds meet it. */
+/* The server on loopback against attackers and slow peers. */
 #include "unit/aggregator/http/rig.h"
 
 #include <criterion/criterion.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FAR_TOO_LONG_S 30 /* of what ends within a second or two on a machine at rest */
+#define FAR_TOO_LONG_S 30 /* for what takes a second or two on an idle machine */
 
 TestSuite(http_hostile, .init = http_set_up, .fini = http_tear_down);
 
@@ -68,8 +68,8 @@ Test(http_hostile, a_body_above_the_limit_is_413_when_it_was_sent)
     cr_assert_eq(get("/healthz"), 200);
 }
 
-#define BODY_LEN ((size_t)4 << 20) /* a power of two: what a buffer of so many bytes takes */
-#define N_BODIES 4                 /* as many as there is memory for */
+#define BODY_LEN ((size_t)4 << 20) /* a power of two, as the capacity of a buffer */
+#define N_BODIES 4                 /* that fit in max_body_memory */
 
 static int start_body(const void *body, size_t len)
 {
@@ -122,7 +122,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Sends one byte every 50 ms until the connection dies; returns after how many seconds. */
+/* Sends one byte every 50 ms until the connection ends; returns the seconds that took. */
 static double drip(const char *request_text)
 {
     const double started = seconds_now();
@@ -146,7 +146,7 @@ static double drip(const char *request_text)
 Test(http_hostile, a_sender_of_one_byte_at_a_time_is_cut)
 {
     char head[512];
-    http_lose_patience();
+    http_use_short_timeout();
     cr_assert_lt(drip("GET /healthz HTTP/1.1\r\nX-Slow: "), FAR_TOO_LONG_S);
     (void)snprintf(head, sizeof head,
                    "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n", reports_path);
@@ -164,7 +164,7 @@ Test(http_hostile, a_sender_of_one_byte_at_a_time_is_cut)
     http_expect_health();
 }
 
-/* Some were answered, and for a while nothing happens any more. */
+/* Waits until some requests were answered and none was for a second. */
 static void wait_for_silence(void)
 {
     const struct timespec pause = {.tv_sec = 1};
@@ -187,10 +187,10 @@ Test(http_hostile, a_reader_that_does_not_read_is_cut)
                    "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " TOKEN "\r\n\r\n",
                    campaign_path("/v1/admin/campaigns", "/pool/export"));
     const size_t n_asked = 1000, n_promised = n_asked * 4 * DPOT_BATCH_REPORTS_MAX;
-    http_lose_patience();
+    http_use_short_timeout();
     const int fd = http_connect(server_url(server));
     for (size_t i = 0; i < n_asked; i++) {
-        (void)http_send(fd, head, strlen(head)); /* it may be cut already */
+        (void)http_send(fd, head, strlen(head)); /* it may be disconnected already */
     }
     wait_for_silence();
     size_t n_read = 0;
@@ -230,7 +230,7 @@ Test(http_hostile, garbage_never_stops_the_server)
         "GET /v1/admin/campaigns HTTP/1.1\r\nHost: x\r\nAuthorization: \xff\xfe\r\n\r\n",
         "\r\n\r\n\r\n",
     };
-    http_lose_patience(); /* some of it is a beginning of something */
+    http_use_short_timeout(); /* some of it is an incomplete head */
     for (size_t i = 0; i < sizeof garbage / sizeof garbage[0]; i++) {
         const int fd = http_connect(server_url(server));
         (void)http_send(fd, garbage[i], strlen(garbage[i]));
@@ -297,7 +297,7 @@ Test(http_hostile, the_same_batch_from_four_threads_is_accepted_exactly_once)
     dpot_buf_release(&body);
 }
 
-/* Holds every answer for a while after its commit, or until it is told. */
+/* Holds every answer for a while after its commit, or until may_answer. */
 static volatile int has_committed, may_answer;
 static void hold_commit(void *ctx, size_t n)
 {
@@ -316,7 +316,7 @@ static void wait_for(const volatile int *it)
     }
 }
 
-static void hold_until_told(void *ctx, size_t n)
+static void hold_until_released(void *ctx, size_t n)
 {
     (void)ctx;
     (void)n;
@@ -347,7 +347,7 @@ Test(http_hostile, a_running_request_is_finished_before_the_server_closes)
     close_while_it_runs(60000);
 }
 
-/* It is committed and not acknowledged: sent again it is a duplicate. */
+/* The batch is committed and not acknowledged: sent again, it is a duplicate. */
 Test(http_hostile, a_server_without_patience_waits_for_the_writer_all_the_same)
 {
     close_while_it_runs(0);
@@ -358,7 +358,7 @@ Test(http_hostile, requests_that_wait_for_a_commit_hold_no_thread)
     enum { N = 12 };
     struct poster posters[N];
     struct dpot_buf body = sealed(0, N_SHARED);
-    http_use_writer(hold_until_told, NULL);
+    http_use_writer(hold_until_released, NULL);
     for (size_t i = 0; i < N; i++) {
         posters[i].body = &body;
         cr_assert_eq(pthread_create(&posters[i].thread, NULL, post_shared, &posters[i]), 0);

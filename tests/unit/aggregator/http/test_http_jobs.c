@@ -32,7 +32,7 @@ static void open_service(void)
                  error.text);
 }
 
-/* One admin request; the JSON of its answer, NULL when it has none. */
+/* Returns the JSON of the answer to one admin request, NULL without one. */
 static json_t *call(const char *method, const char *path, const char *body, int status)
 {
     struct http_reply reply;
@@ -88,7 +88,7 @@ static json_t *start(const char *kind, const char *parameters, int status)
     return call("POST", "/v1/admin/jobs", body, status);
 }
 
-/* Takes `job`; returns it when it has ended. */
+/* Takes `job` and returns it when it has ended. */
 static json_t *wait_for(json_t *job)
 {
     char path[128];
@@ -276,7 +276,7 @@ Test(http_jobs, an_artifact_altered_on_disk_is_answered_500_and_signed_into_noth
     json_decref(job);
 }
 
-/* Somebody with a text editor: one row spoilt, the others still listed. */
+/* One row was altered by hand: the others are still listed. */
 Test(http_jobs, a_job_altered_on_disk_does_not_hide_the_others)
 {
     char path[160], file[FIXTURE_PATH_SIZE];

@@ -1,4 +1,4 @@
-/* GET /metrics: the law of conservation, over every way a report can go and over a restart. */
+/* GET /metrics: the counts add up for every outcome of a report, and after a restart. */
 #include "unit/aggregator/http/rig.h"
 
 #include <criterion/criterion.h>
@@ -70,7 +70,7 @@ static int post(uint32_t first, size_t n)
     return status;
 }
 
-/* Reports that go every way there is; how many. */
+/* Sends reports with every outcome and returns their number. */
 static uint64_t post_all_ways(void)
 {
     struct dpot_report reports[3] = {fixture_report(1), fixture_report(2), fixture_report(3)};
@@ -134,7 +134,7 @@ Test(metrics, the_law_holds_after_a_restart)
     cr_assert_eq(value_of("dpotd_reports_accepted_total"), 20);
 }
 
-/* What was dropped and not written yet is forgotten on both sides. */
+/* Dropped counts that were not stored are lost from both sides. */
 Test(metrics, the_law_holds_after_a_crash)
 {
     const uint64_t n = post_all_ways();

@@ -9,7 +9,7 @@
 
 TestSuite(http_odd, .init = http_set_up, .fini = http_tear_down);
 
-/* Sends the text as it is; the status of the first answer, 0 for none. */
+/* Sends the text and returns the status of the first answer, 0 without one. */
 static int ask(const char *request_text)
 {
     struct http_reply reply;
@@ -22,7 +22,7 @@ static int ask(const char *request_text)
     return reply.status;
 }
 
-/* ask() of a POST of reports with these headers and this body. */
+/* ask() with a POST of reports with these headers and this body. */
 static int post(const char *headers, const char *body)
 {
     char message[4096];
@@ -61,7 +61,7 @@ Test(http_odd, a_header_that_decides_is_there_once_or_refused)
                  "others may be there twice");
 }
 
-/* The value of "batch" in the last answer, against the hash of these bytes. */
+/* The member "batch" of the answer must be the hash of these bytes. */
 static void expect_batch(int status, const void *body, size_t len)
 {
     uint8_t digest[DPOT_HASH_LEN];
@@ -179,9 +179,9 @@ Test(http_odd, a_body_shorter_than_announced_is_no_batch)
     char head[POST_HEAD_SIZE];
     struct dpot_buf body = sealed(0, 2);
     const size_t len = post_head(head, body.len);
-    http_lose_patience();
+    http_use_short_timeout();
     const int fd = http_connect(server_url(server));
-    (void)http_send(fd, head, len); /* it may be cut already */
+    (void)http_send(fd, head, len); /* it may be disconnected already */
     (void)http_send(fd, body.data, body.len - 1);
     (void)shutdown(fd, SHUT_WR);
     char ignored[512];
@@ -260,7 +260,7 @@ Test(http_odd, no_other_method_does_anything)
     cr_assert_eq(rig_count(&rig).n_accepted, 0);
 }
 
-/* A trace would send the token back. */
+/* An answer to TRACE would send the token back. */
 Test(http_odd, a_trace_returns_nothing_of_the_request)
 {
     struct http_reply reply;
@@ -302,7 +302,7 @@ static int ask_long(const char *before, char fill, size_t n, const char *after)
     return ask(message);
 }
 
-/* 0: the server has closed on a sender that is still sending. */
+/* 0: the server closed while the peer was sending. */
 Test(http_odd, huge_addresses_queries_and_heads_are_refused_unread)
 {
     static const char end[] = " HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -350,7 +350,7 @@ static uint64_t count_answers(void)
     return n;
 }
 
-/* Some of them are the library's own, in HTML: a peer has one answer and the metrics one more. */
+/* Also the library's own. */
 Test(http_odd, every_answer_is_counted_once_whoever_gives_it)
 {
     static const struct {
@@ -376,7 +376,7 @@ Test(http_odd, every_answer_is_counted_once_whoever_gives_it)
     }
 }
 
-/* What is left of it unread may cost the peer its answer, but not the count. */
+/* The peer may lose the answer because of unread bytes, but it is counted. */
 Test(http_odd, a_head_that_is_too_long_is_counted_once)
 {
     static const char end[] = " HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,4 +1,5 @@
-/* One campaign, two revisions with pools of their own: every answer is about the one that was named. */
+/* One campaign with two revisions and a pool each: every answer is about the revision that was
+ * named. */
 #include "unit/aggregator/http/rig.h"
 
 #include "proto/wire_campaign.h"
@@ -18,7 +19,7 @@ static int admin(const char *method, const char *tail, const char *body)
     return request(method, campaign_path("/v1/admin/campaigns", tail), TOKEN, body, strlen(body));
 }
 
-/* The JSON of an answer that succeeded. */
+/* The JSON of a successful answer. */
 static json_t *ask(const char *method, const char *tail, const char *body)
 {
     const int status = admin(method, tail, body);

@@ -1,4 +1,4 @@
-/* Vector pools as jobs and people see them: decoded, described, exported, named by a checksum. */
+/* Vector pools: decoded, described, exported, named by a checksum. */
 #include "pool/describe.h"
 #include "pool/export.h"
 #include "pool/snapshot.h"
@@ -31,7 +31,7 @@ static void tear_down(void)
 
 TestSuite(pool_vectors, .init = set_up, .fini = tear_down);
 
-/* Opens the campaign and gives it reports 0 .. N_REPORTS - 1, in two commits; they are in order then. */
+/* Opens the campaign and adds reports 0 .. N_REPORTS - 1, in order, in two commits. */
 static void fill(const struct dpot_campaign *campaign, int64_t *values, struct dpot_report *reports)
 {
     const uint32_t dim = campaign->vector.dim;
@@ -44,7 +44,7 @@ static void fill(const struct dpot_campaign *campaign, int64_t *values, struct d
     fixture_sort(reports, N_REPORTS);
 }
 
-/* Exports into `bytes`; how many. */
+/* Exports into `bytes` and returns their number. */
 static size_t export_to(const struct dpot_campaign *campaign, enum decode_space space,
                         uint8_t *bytes)
 {
@@ -360,7 +360,7 @@ Test(pool_vectors, a_description_names_the_groups_there_are)
     json_decref(pool);
 }
 
-/* What an artifact is made from is named by its checksum: with the groups where there are any. */
+/* The checksum is over the groups, too, where there are any. */
 static int ignore_report(void *ctx, uint32_t round, const struct dpot_report *report)
 {
     (void)ctx;

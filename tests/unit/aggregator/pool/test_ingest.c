@@ -14,7 +14,7 @@ static void note_commit(void *ctx, size_t n)
     n_committed += n;
 }
 
-/* Opens a campaign of this SPEC, with a writer and a tally. Takes it. */
+/* Opens a campaign of this SPEC, which it takes, with a tally. */
 static void start(json_t *spec)
 {
     struct writer_config config = {.max_reports = 5000, .on_committed = note_commit};
@@ -25,14 +25,14 @@ static void start(json_t *spec)
     cr_assert_eq(writer_open(&config, &rig.ingest.writer, NULL), DPOT_OK);
 }
 
-/* The law of conservation holds whatever a test did. */
+/* The counts add up whatever a test did. */
 static void stop(void)
 {
     struct tally_counts counts;
     tally_get(rig.ingest.tally, &counts);
-    uint64_t n = counts.judged.n_accepted + counts.judged.n_duplicate + counts.n_pending;
+    uint64_t n = counts.committed.n_accepted + counts.committed.n_duplicate + counts.n_pending;
     for (size_t i = 0; i < DPOT_REPORT_STATUS_END; i++) {
-        n += counts.judged.n_rejected[i];
+        n += counts.committed.n_rejected[i];
     }
     for (size_t i = 0; i < DROP_REASONS; i++) {
         n += counts.n_dropped[i];
@@ -82,7 +82,7 @@ static void seal_one(uint32_t round, uint32_t n)
     rig_seal(&rig, &rig.secret.key, round, &report, 1, &body);
 }
 
-/* Opens a campaign of this SPEC instead. Takes it. */
+/* Opens a campaign of this SPEC instead, which it takes. */
 static void use(json_t *spec)
 {
     stop();

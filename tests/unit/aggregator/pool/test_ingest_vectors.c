@@ -1,4 +1,4 @@
-/* Vector reports through the one door. */
+/* Ingest of vector reports. */
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/vectors.h"
 
@@ -40,7 +40,7 @@ static int note_report(void *ctx, uint32_t round, const struct dpot_report *repo
     return 0;
 }
 
-Test(ingest_vectors, each_is_judged_alone_and_the_good_ones_are_stored_as_sent)
+Test(ingest_vectors, each_is_validated_alone_and_the_good_ones_are_stored_as_sent)
 {
     enum dpot_report_status statuses[6];
     struct dpot_report reports[6];
