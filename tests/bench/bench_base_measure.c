@@ -1,6 +1,6 @@
-/* A side of base_measure.sh: certified base measures (solve/base_measure/base_measure.h), one thread. Linked
- * twice, with the simplex method of solve/base_measure/lp.h and with Clp behind the same header
- * (base_measure_clp.c).
+/* A side of base_measure.sh: certified base measures (solve/base_measure/base_measure.h), one
+ * thread. Linked twice, with the simplex method of solve/base_measure/lp.h and with Clp behind the
+ * same header (base_measure_clp.c).
  *
  *   SOLVER worst K EPSILON    the worst case over K random points of the unit square, Euclidean
  *   SOLVER users K EPSILON    300 users with 3 to 15 visits each, on a square grid of K cells

@@ -1,13 +1,14 @@
-/* Ingest beside its ceiling: reports a second that are opened, checked, found new and durable, and how fast
- * the seals alone of the same batches are opened by one core. Both in turns, so that what else the machine
- * does hurts both alike; the best of each counts.
+/* Ingest beside its ceiling: reports a second that are opened, checked, found new and durable, and
+ * how fast the seals alone of the same batches are opened by one core. Both in turns, so that what
+ * else the machine does hurts both alike; the best of each counts.
  *
- *     bench_ingest FOLDER [REPORTS [rooms|http|memory [BATCH]]]     FOLDER on the disk that is meant
+ *     bench_ingest FOLDER [REPORTS [rooms|http|memory [BATCH]]]     FOLDER on the disk that is
+ *                                                                   meant
  *
- * A report is a vector of 36 small numbers, 60 bytes padded to 135. "rooms" is ingest as the server's threads
- * run it, two of them with 128 batches on their way each; "http" is the same through the HTTP server and
- * keep-alive connections of the loopback, whose client shares the processors (its time is not in the
- * server's microseconds). */
+ * A report is a vector of 36 small numbers, 60 bytes padded to 135. "rooms" is ingest as the
+ * server's threads run it, two of them with 128 batches on their way each; "http" is the same
+ * through the HTTP server and keep-alive connections of the loopback, whose client shares the
+ * processors (its time is not in the server's microseconds). */
 #include "base/clock.h"
 #include "http/server.h"
 #include "turns.h"
@@ -299,7 +300,8 @@ struct connection {
     char text[4096];
 };
 
-/* The client: one thread for all connections, so that it takes as little of the processors as may be. */
+/* The client: one thread for all connections, so that it takes as little of the processors as may
+ * be. */
 struct client {
     const struct load *load;
     const char *path;
@@ -308,7 +310,8 @@ struct client {
     struct connection connections[N_CONNECTIONS];
 };
 
-/* Head and body in one call, as libcurl sends what is small. The socket blocks: the server reads on. */
+/* Head and body in one call, as libcurl sends what is small. The socket blocks: the server reads
+ * on. */
 static void send_parts(int fd, struct iovec parts[2])
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};

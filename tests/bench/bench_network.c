@@ -1,6 +1,7 @@
-/* What a training step of a network costs, beside the matrix products in it: arithmetic per second of
- * a forward and backward pass, as a share of what sgemm reaches on one thread on a square product
- * just before and after. The medians of N_RUNS, with the tenth and ninetieth percentiles. Usage:
+/* What a training step of a network costs, beside the matrix products in it: arithmetic per second
+ * of a forward and backward pass, as a share of what sgemm reaches on one thread on a square
+ * product just before and after. The medians of N_RUNS, with the tenth and ninetieth percentiles.
+ * Usage:
  *   bench_network [threads [architecture]] */
 #include "solve/learn/network.h"
 #include "solve/run/draw.h"

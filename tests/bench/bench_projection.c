@@ -1,9 +1,9 @@
-/* Our side of projection.sh: entropic projections of many users (solve/projection/batch.h), exact ones, and
- * exact transport. Argument: a folder for what the peers read.
+/* Our side of projection.sh: entropic projections of many users (solve/projection/batch.h), exact
+ * ones, and exact transport. Argument: a folder for what the peers read.
  *
- *   batch K USERS f32|f64       K cells of a square grid (or a line, where K is no square), squared distance
- *                               divided by its maximum, lambda .01, epsilon 5, uniform base measure,
- *                               40 sweeps, users like Dirichlet(.1); one thread
+ *   batch K USERS f32|f64       K cells of a square grid (or a line, where K is no square), squared
+ *                               distance divided by its maximum, lambda .01, epsilon 5, uniform
+ *                               base measure, 40 sweeps, users like Dirichlet(.1); one thread
  *   costs ...                   the same with transport costs and residuals
  *   matrix ...                  as batch, but the axes of the grid are not used
  *   team ...                    as batch on two threads

@@ -1,10 +1,11 @@
-/* The store with millions of ids: its rate at one million rows and at ten, memory per id, and a restart.
+/* The store with millions of ids: its rate at one million rows and at ten, memory per id, and a
+ * restart.
  *
  *     bench_store FOLDER [MILLIONS]        FOLDER on the disk that is meant; 10 takes 1 GB of it
  *
- * Reports of 36 small numbers and a random id, 5,000 a commit, durable. Memory is what the process has more
- * than at its first commit, by the kernel's high-water mark, which sees every moment of growth: the most for
- * an id that any commit brought it to, from 200,000 ids on. */
+ * Reports of 36 small numbers and a random id, 5,000 a commit, durable. Memory is what the process
+ * has more than at its first commit, by the kernel's high-water mark, which sees every moment of
+ * growth: the most for an id that any commit brought it to, from 200,000 ids on. */
 #include "base/crypto.h"
 #include "store/store.h"
 #include "turns.h"

@@ -1,9 +1,10 @@
-/* Our side of training.sh: steps of generator_train on the cases that the peers are given. Argument: a
- * folder, in which parameters, latent points and pools are left for them.
+/* Our side of training.sh: steps of generator_train on the cases that the peers are given.
+ * Argument: a folder, in which parameters, latent points and pools are left for them.
  *
  *   step CASE     the next step of a run: latent points, network, transport, gradients, RMSprop
- *   loss CASE     three steps of a run from the start, with the peers' latent points and parameters;
- *                 the value is the loss of the third, which the first two gradients have moved
+ *   loss CASE     three steps of a run from the start, with the peers' latent points and
+ *                 parameters; the value is the loss of the third, which the first two gradients
+ *                 have moved
  *   network CASE  forward and backward pass of the network alone */
 #include "base/error.h"
 #include "solve/learn/generator_train.h"

@@ -1,6 +1,7 @@
 /* Our side of transport.sh: the engine's solve on the case that the peers are given, and the floor.
- * Two clouds of N points in the plane, Gaussian, squared Euclidean cost divided by its maximum, equal
- * weights, lambda .05, a fixed number of sweeps, one thread. Argument: a folder for the points.
+ * Two clouds of N points in the plane, Gaussian, squared Euclidean cost divided by its maximum,
+ * equal weights, lambda .05, a fixed number of sweeps, one thread. Argument: a folder for the
+ * points.
  *
  *   engine N SWEEPS f32|f64      from the cost matrix to potentials, allocation included
  *   certified ...                the same and entropic_value

@@ -1,6 +1,6 @@
-/* The floor of a Sinkhorn solve with a stored kernel: the fused sweep without anything around it. No
- * absorption, no residual, no float64 sums, no log domain, no tasks; a kernel that underflows gives
- * NaN. Compiled for the machine it runs on.
+/* The floor of a Sinkhorn solve with a stored kernel: the fused sweep without anything around it.
+ * No absorption, no residual, no float64 sums, no log domain, no tasks; a kernel that underflows
+ * gives NaN. Compiled for the machine it runs on.
  *
  *     u_i = 1 / (n K_i v),   s += u_i K_i while row i is in the cache,   v = 1 / (n s) */
 #ifndef DPOT_BENCH_FUSED_FLOOR_H

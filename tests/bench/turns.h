@@ -1,5 +1,5 @@
-/* Our side of a comparison with peers: a program that answers lines. turns.sh asks it and the peers'
- * program (peers_*.py) in turns, so that what else the machine does hurts both alike.
+/* Our side of a comparison with peers: a program that answers lines. turns.sh asks it and the
+ * peers' program (peers_*.py) in turns, so that what else the machine does hurts both alike.
  *
  *   request   NAME ARGUMENT...
  *   answer    CPU_SECONDS WALL_SECONDS VALUE     the value shows that both sides did the same work

@@ -7,12 +7,12 @@
  * PLAN.json is what `dpot plan --json` printed and F its --out (index campaigns). The population is
  * the first N devices of ROWS. Without a POOL, R campaigns of n devices are drawn from it (with
  * --crowd fixed: all of them, once each), each of which privatises with dpot_privatizer_run and the
- * operating system's randomness. With a POOL, the reports are those: of a run of `dpot simulate` with all
- * N devices.
+ * operating system's randomness. With a POOL, the reports are those: of a run of `dpot simulate`
+ * with all N devices.
  *
- * Prints a line for each figure: name, campaigns inside the band, campaigns, sum of their errors. Of the
- * prediction only the bands and the expected histogram are used; distances come from dpot_exact_ot, truths
- * from the crowd of the simulation. */
+ * Prints a line for each figure: name, campaigns inside the band, campaigns, sum of their errors.
+ * Of the prediction only the bands and the expected histogram are used; distances come from
+ * dpot_exact_ot, truths from the crowd of the simulation. */
 #include "base/alloc.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/transform.h"

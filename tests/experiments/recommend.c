@@ -2,20 +2,23 @@
  *
  *   recommend RATINGS.csv MOVIES.csv CANDIDATES SPLITS EPSILON...
  *
- * RATINGS has lines user,movie,rating,time and MOVIES lines movie,title,genres (a|b|c), each below a header, as in
- * MovieLens. For every split (a seed): a fifth of the users are test users, a fifth of the movies can be recommended;
- * the candidates are those that validation users have rated most often. A user's measure is proportional to the
- * ratings of the other movies. Movies are embedded by the 64 first principal components of the centred ratings of
- * the validation users, which are public data here, and the cost is their cosine distance.
+ * RATINGS has lines user,movie,rating,time and MOVIES lines movie,title,genres (a|b|c), each below
+ * a header, as in MovieLens. For every split (a seed): a fifth of the users are test users, a fifth
+ * of the movies can be recommended; the candidates are those that validation users have rated most
+ * often. A user's measure is proportional to the ratings of the other movies. Movies are embedded
+ * by the 64 first principal components of the centred ratings of the validation users, which are
+ * public data here, and the cost is their cosine distance.
  *
- * A hit: the movie that comes out is one that the user has rated 4 or better. Hit rates are expectations over the
- * mechanism's draw, computed from its law; means over the test users of all splits with their standard error. Base
- * measures are uniform, with the total mass that does best on the validation users; that of "WPM popular" is in
- * proportion to a power of the validation users' likes, which is chosen in the same way.
+ * A hit: the movie that comes out is one that the user has rated 4 or better. Hit rates are
+ * expectations over the mechanism's draw, computed from its law; means over the test users of all
+ * splits with their standard error. Base measures are uniform, with the total mass that does best
+ * on the validation users; that of "WPM popular" is in proportion to a power of the validation
+ * users' likes, which is chosen in the same way.
  *
- * Prints CSV: epsilon,method,hit rate,standard error. "one for all" is the candidate that most validation users
- * like, said to everybody (epsilon 0), "uniform" any candidate, "not private" the candidate nearest to a movie drawn
- * from the user's measure: the projection where everything is allowed. */
+ * Prints CSV: epsilon,method,hit rate,standard error. "one for all" is the candidate that most
+ * validation users like, said to everybody (epsilon 0), "uniform" any candidate, "not private" the
+ * candidate nearest to a movie drawn from the user's measure: the projection where everything is
+ * allowed. */
 #include "recommend_data.h"
 
 #include "mechanism/baselines.h"
@@ -109,7 +112,8 @@ static void law_wpm(const struct split *split, const struct user *user, double e
     free(bounds);
 }
 
-/* KPM over the genres, then any candidate of the genre; of a genre without candidates, any at all. */
+/* KPM over the genres, then any candidate of the genre; of a genre without candidates, any at
+ * all. */
 static void law_kpm(const struct data *data, const struct split *split, const struct user *user,
                     double epsilon, double total, double *q)
 {
@@ -258,7 +262,8 @@ static double choose_total(struct trial *t, size_t n_masses)
     return best;
 }
 
-/* The power of the candidates' likes and the total mass that do best on some of the validation users. */
+/* The power of the candidates' likes and the total mass that do best on some of the validation
+ * users. */
 static void choose_shape(struct trial *t)
 {
     static const double powers[] = {0, 1, 2, 4, 8, 16};

@@ -1,5 +1,6 @@
-/* Ratings of movies and one split of them into what is public, what is asked and what can be answered: for
- * recommend.c, which says what it is about. Failures end the program with a sentence. */
+/* Ratings of movies and one split of them into what is public, what is asked and what can be
+ * answered: for recommend.c, which says what it is about. Failures end the program with a
+ * sentence. */
 #ifndef DPOT_EXPERIMENTS_RECOMMEND_DATA_H
 #define DPOT_EXPERIMENTS_RECOMMEND_DATA_H
 
@@ -39,7 +40,8 @@ void *memory(size_t n, size_t size);
 void data_read(struct data *data, const char *ratings_path, const char *movies_path);
 void data_release(struct data *data);
 
-/* Fifths of users and movies drawn by `seed`, candidates, the embedding of the others and their costs. */
+/* Fifths of users and movies drawn by `seed`, candidates, the embedding of the others and their
+ * costs. */
 void split_init(struct split *split, const struct data *data, size_t n_candidates, uint64_t seed);
 void split_release(struct split *split);
 

@@ -1,14 +1,18 @@
-/* Many devices in one process, which may be killed at any moment and started again: each is a folder, and the
- * shipping client over real HTTP.
+/* Many devices in one process, which may be killed at any moment and started again: each is a
+ * folder, and the shipping client over real HTTP.
  *
  *     chaos_devices run PREFIX FIRST N PIN URL_FILE CAMPAIGN...
- *         opens PREFIX-FIRST and the N - 1 folders after it and reports to every campaign whenever it may, until it is killed
+ *         opens PREFIX-FIRST and the N - 1 folders after it and reports to every campaign whenever
+ *         it may, until it is killed
  *     chaos_devices settle PREFIX FIRST N PIN URL_FILE SECONDS
- *         sends what waits, under a clock that is two hours ahead, so that no device waits for its next try
+ *         sends what waits, under a clock that is two hours ahead, so that no device waits for its
+ *         next try
  *     chaos_devices status PREFIX FIRST N PIN
- *         prints the sums of what their ledgers count, and checks each of them: exit 1 when one does not add up
+ *         prints the sums of what their ledgers count, and checks each of them: exit 1 when one
+ *         does not add up
  *
- * Every seventh device has room for two reports only, and every eleventh withdraws consent for a while. */
+ * Every seventh device has room for two reports only, and every eleventh withdraws consent for a
+ * while. */
 #include "base/crypto.h"
 
 #include <dpot/dpot.h>
@@ -93,7 +97,8 @@ static dpot_status open_device(struct device *d, char *text, size_t size)
     return status;
 }
 
-/* Tells a refusal that is not the one before; a handle that has seen its disk fail is opened again. */
+/* Tells a refusal that is not the one before; a handle that has seen its disk fail is opened
+ * again. */
 static void heed(struct device *d, dpot_status status)
 {
     if (status != DPOT_OK && status != d->told) {

@@ -1,10 +1,11 @@
-/* A network between many devices and a server that loses answers, resets connections, says 503, and sends
- * requests twice, by lot; and an observer, who holds the server's seal keys and writes down what passes.
+/* A network between many devices and a server that loses answers, resets connections, says 503, and
+ * sends requests twice, by lot; and an observer, who holds the server's seal keys and writes down
+ * what passes.
  *
  *     chaos_network UPSTREAM_FILE URL_FILE SEED KEYS_FOLDER LOG CALM_FILE
  *
- * While CALM_FILE exists everything passes. A line of LOG, for each POST that the server may get and for each
- * receipt that came back from it, written before the device sees any of it:
+ * While CALM_FILE exists everything passes. A line of LOG, for each POST that the server may get
+ * and for each receipt that came back from it, written before the device sees any of it:
  *
  *     sent ID ROUND INDEX        a report on its way
  *     told ID STATUS             the device is being told so

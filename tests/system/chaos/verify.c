@@ -2,8 +2,9 @@
  *
  *     chaos_verify STORE LOG [LINES]
  *
- * STORE is a file that nobody writes. With LINES the store is a copy made after so many lines of LOG: it may
- * hold more than these lines say. Prints "NAME N" lines; exit 1 when one of these does not hold:
+ * STORE is a file that nobody writes. With LINES the store is a copy made after so many lines of
+ * LOG: it may hold more than these lines say. Prints "NAME N" lines; exit 1 when one of these does
+ * not hold:
  *
  *   every report that was acknowledged (accepted or duplicate, heard or not) is in a pool, once
  *   no report is in the pools twice

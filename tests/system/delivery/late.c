@@ -1,5 +1,6 @@
-/* Opens the folder of a device under a clock that is ahead, and pumps once: whatever is too old by then is dropped. With
- * campaigns, which must be enrolled there, a report is made to each before that.
+/* Opens the folder of a device under a clock that is ahead, and pumps once: whatever is too old by
+ * then is dropped. With campaigns, which must be enrolled there, a report is made to each before
+ * that.
  *
  *     delivery_late FOLDER PIN DAYS URL [CAMPAIGN...] */
 #include <dpot/dpot.h>

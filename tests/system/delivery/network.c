@@ -1,8 +1,9 @@
 /* A network between devices and a server that fails as it is told, for system tests.
  *
  *     delivery_network UPSTREAM_FILE URL_FILE CONDUCT[,CONDUCT...]
- *         listens on the loopback, writes its URL to URL_FILE and passes requests on to the server whose URL is
- *         in UPSTREAM_FILE at that moment. POSTs meet one CONDUCT after the other; the last one stays:
+ *         listens on the loopback, writes its URL to URL_FILE and passes requests on to the server
+ *         whose URL is in UPSTREAM_FILE at that moment. POSTs meet one CONDUCT after the other; the
+ *         last one stays:
  *             pass    the answer comes back
  *             lose    the server gets the request, the device no answer
  *             gone    neither

@@ -1,5 +1,5 @@
-/* The loop closes: devices report to revision 1, a job finds a better base measure, an admin signs it
- * into revision 2, and the devices fetch, verify and use that, charged again.
+/* The loop closes: devices report to revision 1, a job finds a better base measure, an admin signs
+ * it into revision 2, and the devices fetch, verify and use that, charged again.
  *
  * The shipping client on memory files and libcurl, against a whole aggregator in this process. */
 #include "base/clock.h"

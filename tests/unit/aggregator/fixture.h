@@ -60,8 +60,8 @@ void fixture_seal(const struct dpot_seal_key *key, const uint8_t hash[DPOT_HASH_
                   uint32_t round, const struct dpot_report *reports, size_t n,
                   struct dpot_buf *out);
 
-/* The same for the rig's campaign, padded unless its reports cannot be as long as these; and finds how long
- * they can be, after the rig's record was changed. */
+/* The same for the rig's campaign, padded unless its reports cannot be as long as these; and finds
+ * how long they can be, after the rig's record was changed. */
 void rig_seal(const struct rig *rig, const struct dpot_seal_key *key, uint32_t round,
               const struct dpot_report *reports, size_t n, struct dpot_buf *out);
 void rig_find_length(struct rig *rig);
@@ -70,7 +70,8 @@ void rig_find_length(struct rig *rig);
 enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_report *reports,
                              size_t n, enum dpot_report_status *statuses);
 
-/* Statements that make of a store one of version 4, whose commits have numbers; without its head. */
+/* Statements that make of a store one of version 4, whose commits have numbers; without its
+ * head. */
 #define FIXTURE_N_TO_VERSION_4 7
 extern const char *const fixture_to_version_4[FIXTURE_N_TO_VERSION_4];
 

@@ -1,5 +1,5 @@
-/* An installation on a disk that fails: keys and tokens that were shown are never lost, copies of the
- * store are whole or not there, and every command can be repeated. */
+/* An installation on a disk that fails: keys and tokens that were shown are never lost, copies of
+ * the store are whole or not there, and every command can be repeated. */
 #include "dpotd/backup.h"
 #include "dpotd/init.h"
 #include "http/tokens.h"
@@ -246,8 +246,8 @@ static void make_store(void)
     store_close(store);
 }
 
-/* A store that the machine's stop has left with two names is not opened, and the sentence says what to do:
- * the other name is removed. */
+/* A store that the machine's stop has left with two names is not opened, and the sentence says what
+ * to do: the other name is removed. */
 static void remove_second_name(const char *name)
 {
     char path[2 * FIXTURE_PATH_SIZE];

@@ -1,5 +1,5 @@
-/* The analyst's commands short of memory: every one ends with an exit code that is documented and leaves
- * nothing behind, neither memory nor half a file, and works when memory is back. */
+/* The analyst's commands short of memory: every one ends with an exit code that is documented and
+ * leaves nothing behind, neither memory nor half a file, and works when memory is back. */
 #include "support/heap.h"
 #include "tool/tool.h"
 #include "unit/aggregator/faults/walk.h"

@@ -16,7 +16,8 @@ struct crowd {
 void crowd_init(struct crowd *crowd, size_t n, size_t dim, double offset);
 void crowd_release(struct crowd *crowd);
 
-/* The next number in [0, 1), or a fresh array (n, dim), of a stream that is the same in every test. */
+/* The next number in [0, 1), or a fresh array (n, dim), of a stream that is the same in every
+ * test. */
 double uniform(void);
 double *random_points(size_t n, size_t dim, double offset);
 

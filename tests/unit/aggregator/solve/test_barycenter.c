@@ -11,8 +11,8 @@
 /* The six ways to give two of four points to the first of two atoms. */
 static const unsigned halves[6] = {3, 5, 9, 6, 10, 12};
 
-/* The least cost over all couplings of groups of four points to two atoms: with equal weights extreme
- * plans give each atom two points of a group, and the atoms are the weighted means. */
+/* The least cost over all couplings of groups of four points to two atoms: with equal weights
+ * extreme plans give each atom two points of a group, and the atoms are the weighted means. */
 static double enumerate(const struct barycenter_problem *problem, double atoms[4])
 {
     size_t n_choices = 1;
@@ -71,8 +71,8 @@ Test(barycenter, several_starts_find_the_least_cost_of_all_couplings)
     }
 }
 
-/* The square, whose pairings tie, and one group of fifty with one corner moved along one side or the
- * other: the optimum turns by a quarter (the counterexample to 003, Theorem 4.1). */
+/* The square, whose pairings tie, and one group of fifty with one corner moved along one side or
+ * the other: the optimum turns by a quarter (the counterexample to 003, Theorem 4.1). */
 Test(barycenter, one_record_of_two_hundred_turns_the_exact_optimum)
 {
     enum { K = 50 };

@@ -67,7 +67,8 @@ Test(best_uniform, is_proved_optimal_on_a_ring)
 }
 
 /* On a sphere every point sees the same costs, so one row is enough: points of equal mass at the
- * middles of n shares. Circle: squared chord 2 - 2 cos of an even angle; S^2: the height is even. */
+ * middles of n shares. Circle: squared chord 2 - 2 cos of an even angle; S^2: the height is
+ * even. */
 static double squared_chord(int dim, double share)
 {
     return dim == 1 ? 2 - 2 * cos(acos(-1) * share) : 4 * share;

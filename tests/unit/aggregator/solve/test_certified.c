@@ -1,4 +1,5 @@
-/* The certified base measure: golden optima, symmetry, hard inputs, and proofs that hold on the costs as they are. */
+/* The certified base measure: golden optima, symmetry, hard inputs, and proofs that hold on the
+ * costs as they are. */
 #include "vector.h"
 
 #include "solve/base_measure/base_measure.h"
@@ -292,8 +293,8 @@ Test(symmetry, what_a_stop_leaves_is_a_symmetry_too)
 
 /* ---- a deadline ---- */
 
-/* Every reading of the clock takes 30 ms, as if a row did: 36 of them want more than a second, which the search has to
- * leave. It ends at once, long before the deadline. */
+/* Every reading of the clock takes 30 ms, as if a row did: 36 of them want more than a second,
+ * which the search has to leave. It ends at once, long before the deadline. */
 Test(certified, leaves_the_time_that_the_proof_takes)
 {
     struct vector vector;
@@ -354,8 +355,8 @@ Test(certificate, refuses_weights_that_prove_nothing)
 
 /* ---- the linear program ---- */
 
-/* min max(2 - x0, 1 + x0 - x1) with 1 <= x0 + x1 <= 2: x = (1/3 + ..) by hand: both meet at x1 = 2 - x0,
- * 2 - x0 = 1 + x0 - 2 + x0, x0 = 1, value 1. */
+/* min max(2 - x0, 1 + x0 - x1) with 1 <= x0 + x1 <= 2: x = (1/3 + ..) by hand: both meet at x1 = 2
+ * - x0, 2 - x0 = 1 + x0 - 2 + x0, x0 = 1, value 1. */
 Test(base_measure_lp, solves_a_case_done_by_hand)
 {
     struct base_measure_lp *lp = NULL;

@@ -60,7 +60,8 @@ Test(channel_em, a_channel_that_tells_the_truth_gives_the_frequencies_in_one_ste
     channel_em_result_release(&result);
 }
 
-/* Erasure: what is not erased is true, so the most likely weights are the shares of what is left. */
+/* Erasure: what is not erased is true, so the most likely weights are the shares of what is
+ * left. */
 Test(channel_em, erased_reports_count_for_nothing)
 {
     const double channel[] = {0.3, 0, 0.7, 0, 0.3, 0.7}, counts[] = {12, 4, 40};

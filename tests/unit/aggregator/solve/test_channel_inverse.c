@@ -68,7 +68,8 @@ Test(channel_inverse, gives_back_the_weights_of_exact_shares_whatever_law_it_was
     channel_inverse_release(&inverse);
 }
 
-/* Gauss and Markov: no other unbiased linear estimate has a smaller variance at the law it was made for. */
+/* Gauss and Markov: no other unbiased linear estimate has a smaller variance at the law it was made
+ * for. */
 Test(channel_inverse, is_the_most_accurate_at_its_law)
 {
     double channel[N_INPUTS * N_OUTPUTS], law[N_OUTPUTS], flat[N_OUTPUTS];

@@ -199,8 +199,8 @@ Test(deconvolve, outputs_of_a_coarse_grid_are_the_cells)
     deconvolve_free(solver);
 }
 
-/* The two forms of the E step on the same pool: the same answer but for the size of the cells. A wide
- * domain is what makes the solver leave the pool as it is. */
+/* The two forms of the E step on the same pool: the same answer but for the size of the cells. A
+ * wide domain is what makes the solver leave the pool as it is. */
 Test(deconvolve, binning_changes_little)
 {
     for (int noise = 0; noise < 2; noise++) {

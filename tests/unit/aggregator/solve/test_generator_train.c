@@ -85,8 +85,8 @@ static const struct generator_config base = {
     .look_every = 100,
 };
 
-/* The noisy pool is at W1 = 0.88. Half of it is far above what training reaches (0.14 to 0.16 with other
- * seeds, which move results more than another processor does) and far below the pool. */
+/* The noisy pool is at W1 = 0.88. Half of it is far above what training reaches (0.14 to 0.16 with
+ * other seeds, which move results more than another processor does) and far below the pool. */
 Test(generator_train, two_spikes_behind_laplace_noise_are_found)
 {
     float pool[N_POOL];

@@ -1,4 +1,5 @@
-/* Base measures for the users one has: projections, their duals, descent, planes, and the report. */
+/* Base measures for the users one has: projections, their duals, descent, planes, and the
+ * report. */
 #include "vector.h"
 
 #include "ot/network_simplex.h"
@@ -88,7 +89,8 @@ Test(users, pay_what_the_exact_projection_costs_also_at_both_ends_of_the_mass)
     vector_release(&vector);
 }
 
-/* Half a unit of the exact method is about 2e-19 of the mass: points below that are not seen by the flow. */
+/* Half a unit of the exact method is about 2e-19 of the mass: points below that are not seen by the
+ * flow. */
 Test(users, pay_for_masses_too_small_to_flow_as_if_they_were_not_there)
 {
     struct vector vector;
@@ -398,7 +400,8 @@ Test(users, are_told_that_a_gap_is_reached_only_when_the_proof_has_it)
     vector_release(&vector);
 }
 
-/* Every reading of the clock takes 10 ms, and it is read for every user that an evaluation meets. */
+/* Every reading of the clock takes 10 ms, and it is read for every user that an evaluation
+ * meets. */
 Test(users, are_left_in_the_middle_of_an_evaluation_when_the_time_is_over)
 {
     struct vector vector;

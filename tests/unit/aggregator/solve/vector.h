@@ -1,4 +1,5 @@
-/* Base measure problems: golden vectors, rings and grids, random ones, and what the suites share. */
+/* Base measure problems: golden vectors, rings and grids, random ones, and what the suites
+ * share. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_VECTOR_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_VECTOR_H
 
@@ -40,7 +41,8 @@ void vector_phi(const struct vector *vector, const double *weights, struct phi *
 double *vector_numbers(const json_t *object, const char *key);
 double vector_number(const json_t *object, const char *key);
 
-/* Random masses of a total that is somewhere in [alpha, beta], now and then at an end; a few are 0. */
+/* Random masses of a total that is somewhere in [alpha, beta], now and then at an end; a few are
+ * 0. */
 void random_base_measure(uint64_t *state, const struct phi *phi, double *m);
 
 /* In [0, 1), reproducible. */

@@ -74,7 +74,8 @@ static void serve(int listener, const struct canned_answer *answers, size_t n_an
     }
 }
 
-/* On loopback; port 0: any that is free. Sets *port. Nobody is heard before listen(). -1: it failed. */
+/* On loopback; port 0: any that is free. Sets *port. Nobody is heard before listen(). -1: it
+ * failed. */
 static int bind_at(in_port_t *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = *port};

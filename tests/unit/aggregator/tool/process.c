@@ -23,7 +23,8 @@ static void redirect(const char *path, int flags, int fd)
 
 size_t process_address_space;
 
-/* What never ends in a small address space burns its processor: it is killed, and not waited for. */
+/* What never ends in a small address space burns its processor: it is killed, and not waited
+ * for. */
 static void limit_memory(void)
 {
     const struct rlimit memory = {process_address_space, process_address_space};

@@ -56,8 +56,8 @@ Test(audit_command, with_a_seed_is_the_same_on_any_number_of_threads)
     json_decref(other);
 }
 
-/* At a confidence of 1 % a bound is little more than a guess, and this seed's guess is above the claim:
- * the only way to see a sound program refused. */
+/* At a confidence of 1 % a bound is little more than a guess, and this seed's guess is above the
+ * claim: the only way to see a sound program refused. */
 Test(audit_command, exits_with_4_when_a_bound_exceeds_its_claim_and_prints_the_result)
 {
     json_t *object =

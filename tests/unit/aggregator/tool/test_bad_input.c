@@ -1,5 +1,6 @@
-/* What goes wrong in transport programs when inputs are odd, for every method of `dpot project`, `dpot base-measure`
- * and `dpot ot`: the right answer, proved, or a refusal that names the limit before any work. */
+/* What goes wrong in transport programs when inputs are odd, for every method of `dpot project`,
+ * `dpot base-measure` and `dpot ot`: the right answer, proved, or a refusal that names the limit
+ * before any work. */
 #include "arrays.h"
 #include "process.h"
 #include "unit/files/folder.h"
@@ -390,7 +391,8 @@ static double worst_case_with(const char *options)
     return objective;
 }
 
-/* For the exact and the certified paths: masses whose sums differ by rounding are masses of one sum. */
+/* For the exact and the certified paths: masses whose sums differ by rounding are masses of one
+ * sum. */
 Test(bad_input, sums_that_differ_in_the_last_bit_are_one_sum)
 {
     const double a[3] = {0.1 + 0.2, 0.3, 0.4}, b[3] = {0.3, 0.1 + 0.2, 0.4 - DBL_EPSILON};

@@ -271,7 +271,8 @@ Test(deconvolve_tool, wrong_calls_are_refused)
     }
 }
 
-/* The whole way: devices quantise, add integer noise, report; the pool is exported with its side file. */
+/* The whole way: devices quantise, add integer noise, report; the pool is exported with its side
+ * file. */
 Test(deconvolve_tool, deconvolves_the_pool_of_a_simulated_campaign)
 {
     FILE *rows = fopen(folder_path("rows.csv"), "w");

@@ -102,7 +102,8 @@ static double number_at(const json_t *object, const char *key, size_t i)
     return json_number_value(json_array_get(json_object_get(object, key), i));
 }
 
-/* Reports that are all from 3 and its neighbours: the people are at 3, more surely than the reports say. */
+/* Reports that are all from 3 and its neighbours: the people are at 3, more surely than the reports
+ * say. */
 Test(estimate, likelihood_goes_back_through_the_channel_and_tells_its_start)
 {
     struct array weights;
@@ -167,8 +168,8 @@ Test(estimate, points_that_a_channel_does_not_determine_are_told)
     cr_assert_null(strstr(p.err, "single points"), "%s", p.err);
 }
 
-/* Directions of four users each near a corner of the square in a plane, many times over: at epsilon 20 the noise is
- * small, and the spread between users large. */
+/* Directions of four users each near a corner of the square in a plane, many times over: at epsilon
+ * 20 the noise is small, and the spread between users large. */
 Test(estimate, the_error_of_the_users_mean_leaves_out_the_spread_between_them)
 {
     static const char spec[] =

@@ -10,7 +10,8 @@
 
 enum { K = 10 };
 
-/* KPM on a ring of 10 at epsilon 2: k-ary randomised response, whose law is known in closed form. */
+/* KPM on a ring of 10 at epsilon 2: k-ary randomised response, whose law is known in closed
+ * form. */
 #define RANDOMIZED_RESPONSE(more)                                                                  \
     "{\"name\":\"ring\",\"domain\":{\"type\":\"ring\",\"size\":10},\"output\":\"same\","           \
     "\"metric\":\"ring\",\"power\":2,\"mechanism\":{\"type\":\"kpm\",\"epsilon\":2" more "},"      \
@@ -83,8 +84,8 @@ Test(evaluate, the_cost_of_every_point_has_the_worst_case_as_its_largest)
     json_decref(r);
 }
 
-/* With sample_first the law is 1/4 of that at 3 and 3/4 of that at 4: on the other points 1/(e^2+9),
- * at home the rest, so that only what is missing at home has to travel. */
+/* With sample_first the law is 1/4 of that at 3 and 3/4 of that at 4: on the other points
+ * 1/(e^2+9), at home the rest, so that only what is missing at home has to travel. */
 Test(evaluate, sample_first_mixes_the_laws_of_the_places)
 {
     const double rest = other(), truth = exp(2) * other();

@@ -1,5 +1,5 @@
-/* Walks over golden/faults: on which inputs transport libraries have gone wrong, and what is right. Each case has a
- * check here, of the library and the program, or names the test that has it. */
+/* Walks over golden/faults: on which inputs transport libraries have gone wrong, and what is right.
+ * Each case has a check here, of the library and the program, or names the test that has it. */
 #include "arrays.h"
 #include "process.h"
 #include "unit/files/folder.h"
@@ -185,8 +185,8 @@ static void check_integers(const json_t *test)
     expect_plan("p.npy", json_object_get(expected(test), "plan"), tol);
 }
 
-/* The plan is the gradient in the costs, the potentials those in the masses: costs of s C have s times the value and
- * the potentials. */
+/* The plan is the gradient in the costs, the potentials those in the masses: costs of s C have s
+ * times the value and the potentials. */
 static void check_factor(const json_t *test)
 {
     const double a[3] = {0.25, 0.375, 0.375}, cost[9] = {0, 2, 7, 1, 0, 3, 4, 5, 0.5};
@@ -208,8 +208,8 @@ static void check_factor(const json_t *test)
     dpot_exact_result_release(&scaled);
 }
 
-/* Potentials are told up to a constant. Centred, they are a direction that keeps sum a = 1, and those of the sweeps
- * come to those of the simplex method as lambda goes to 0. */
+/* Potentials are told up to a constant. Centred, they are a direction that keeps sum a = 1, and
+ * those of the sweeps come to those of the simplex method as lambda goes to 0. */
 static void check_centre(const json_t *test)
 {
     const double a[3] = {0.25, 0.375, 0.375}, cost[9] = {0, 2, 7, 1, 0, 3, 4, 5, 0.5};
@@ -268,7 +268,8 @@ static void project_with(const struct transport *t, const struct dpot_polytope *
     dpot_projection_free(projection);
 }
 
-/* v = q / s with q clipped: a stored kernel whose rows are absorbed, logarithms, and float32 sweeps agree. */
+/* v = q / s with q clipped: a stored kernel whose rows are absorbed, logarithms, and float32 sweeps
+ * agree. */
 static void check_absorption(const json_t *test)
 {
     struct transport t;

@@ -48,8 +48,8 @@ static json_t *row_of(const json_t *result, const char *name)
     return NULL;
 }
 
-/* Of 120 points of a unit square another 120 are about .08 away; four standard deviations of their means
- * are .11 from 3. */
+/* Of 120 points of a unit square another 120 are about .08 away; four standard deviations of their
+ * means are .11 from 3. */
 Test(generator_evaluate, good_samples_are_at_the_floor_and_shifted_ones_at_their_shift)
 {
     json_t *r =

@@ -1,4 +1,5 @@
-/* dpot generator train and sample: what they refuse, with which exit code, and that they fit together. */
+/* dpot generator train and sample: what they refuse, with which exit code, and that they fit
+ * together. */
 #include "process.h"
 #include "unit/files/folder.h"
 

@@ -1,4 +1,5 @@
-/* Groups through the tool: simulate --group-column, pool --groups-out and --group, barycenter --pool. */
+/* Groups through the tool: simulate --group-column, pool --groups-out and --group, barycenter
+ * --pool. */
 #include "canned_server.h"
 #include "process.h"
 #include "unit/files/folder.h"
@@ -28,7 +29,8 @@
 #define TWO "\"north\",\"south\""
 #define N 400
 
-/* The first group lives at (1.5, 1.5), the second at (4.5, 3.5); a third of the devices is in the second. */
+/* The first group lives at (1.5, 1.5), the second at (4.5, 3.5); a third of the devices is in the
+ * second. */
 static void write_case(void)
 {
     static char text[32768];

@@ -251,8 +251,8 @@ Test(plan, clip_is_a_bias_that_no_number_of_reports_removes)
     json_decref(b);
 }
 
-/* Twenty vectors of 2^16 numbers, of which sixteen are drawn from: coordinate j is +-(j + 1) / 2^16 in
- * ten of them each. */
+/* Twenty vectors of 2^16 numbers, of which sixteen are drawn from: coordinate j is +-(j + 1) / 2^16
+ * in ten of them each. */
 Test(plan, spread_of_a_large_reference_is_that_of_all_its_members)
 {
     enum { DIM = 1 << 16, N = 20 };

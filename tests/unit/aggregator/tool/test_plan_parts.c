@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- random numbers: means and variances within five standard errors, false alarms below 1e-5 ---- */
+/* ---- random numbers: means and variances within five standard errors, false alarms below 1e-5
+ * ---- */
 
 enum { N_DRAWS = 20000 };
 

@@ -168,7 +168,8 @@ Test(project, batch_gives_each_user_what_it_gets_alone)
     array_release(&row);
 }
 
-/* 20 users who are everywhere on a grid of 5 x 4, so that one kernel is shared and swept by its axes. */
+/* 20 users who are everywhere on a grid of 5 x 4, so that one kernel is shared and swept by its
+ * axes. */
 static void write_crowd(struct array *users)
 {
     struct array grid;

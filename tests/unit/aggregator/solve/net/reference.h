@@ -1,5 +1,6 @@
 /* A network in double precision, written down naively: convolutions as their definition says, batch
- * norm in two passes. What the fast one must agree with, and what its gradients are differences of. */
+ * norm in two passes. What the fast one must agree with, and what its gradients are differences
+ * of. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_NET_REFERENCE_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_NET_REFERENCE_H
 

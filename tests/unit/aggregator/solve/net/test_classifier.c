@@ -1,5 +1,5 @@
-/* Learning made-up images, and an optional measurement on real ones: DATA=FOLDER with the four files
- * of MNIST, unpacked (train-images-idx3-ubyte and so on), is read by measures_real_digits. */
+/* Learning made-up images, and an optional measurement on real ones: DATA=FOLDER with the four
+ * files of MNIST, unpacked (train-images-idx3-ubyte and so on), is read by measures_real_digits. */
 #include "solve/learn/classifier.h"
 
 #include "solve/run/draw.h"
