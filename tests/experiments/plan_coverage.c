@@ -1,5 +1,5 @@
-/* Do the bands of `dpot plan` hold? Draws campaigns with the mechanism that ships, computes what an
- * analyst would, and counts how often each error lies in the band of a prediction.
+/* Coverage of the bands of `dpot plan`: draws campaigns with the shipping mechanism, computes the
+ * estimates of an analyst, and counts how often each error lies in the predicted band.
  *
  *   plan_coverage --campaign SPEC --plan PLAN.json --data ROWS --devices N [--reported F]
  *                 [--n N] [--crowd fixed] [--repetitions R] [POOL.npy]
@@ -346,7 +346,7 @@ static dpot_status run_coverage(struct coverage *c)
     for (uint64_t r = 0; status == DPOT_OK && r < c->n_repetitions; r++) {
         status = c->run->n_operands > 0 ? read_pool(c, c->run->operands[0]) : draw_campaign(c);
         if (status == DPOT_OK) {
-            /* Pools come one in a call: a coordinate by chance stands for every one in its turn. */
+            /* One pool a call: a random coordinate represents all of them. */
             status = measure(c, c->run->n_operands > 0 ? c->run->seed : r);
         }
     }

@@ -36,7 +36,7 @@
 
 /* ---- mechanisms ---- */
 
-/* What one user brings: rated inputs, and which candidates are hits. */
+/* One user: rated inputs, and which candidates are hits. */
 struct user {
     size_t n;
     size_t *rows; /* (n) of the cost */
@@ -176,7 +176,7 @@ struct trial {
     double epsilon, total;
     double *shape; /* (n_candidates) of the base measure; NULL: uniform */
     size_t popular;
-    size_t users_max; /* of those who are tried */
+    size_t users_max; /* of the users that are evaluated */
 };
 
 static size_t nearest(const struct split *split, size_t row)
@@ -211,7 +211,7 @@ static void find_law(const struct trial *t, const struct user *user, double *q)
     }
 }
 
-/* Users of one kind; those who have rated no input movie bring no measure and are left out. */
+/* Users of one kind; those without a rated input movie have no measure and are left out. */
 static void try_users(const struct trial *t, int is_test, struct tally *tally)
 {
     const size_t n = t->split->n_inputs;
@@ -245,7 +245,7 @@ static size_t n_likes(const struct data *data, const struct split *split, size_t
     return n;
 }
 
-/* The total mass that does best on validation users, and how good it is. */
+/* The total mass with the best hit rate on validation users, and that rate. */
 static double choose_total(struct trial *t, size_t n_masses)
 {
     double best = -1, best_total = 1;
@@ -262,8 +262,8 @@ static double choose_total(struct trial *t, size_t n_masses)
     return best;
 }
 
-/* The power of the candidates' likes and the total mass that do best on some of the validation
- * users. */
+/* The power of the candidates' likes and the total mass with the best hit rate on some of the
+ * validation users. */
 static void choose_shape(struct trial *t)
 {
     static const double powers[] = {0, 1, 2, 4, 8, 16};

@@ -54,7 +54,7 @@ const char *http_header(const struct http_reply *reply, const char *name)
     return NULL;
 }
 
-/* Reads up to the empty line, byte by byte: tests are not in a hurry. */
+/* Reads up to the empty line, byte by byte: speed does not matter here. */
 static bool receive_head(int fd, struct http_reply *reply)
 {
     size_t len = 0;
@@ -113,7 +113,7 @@ void http_exchange(const char *url, const char *method, const char *path, const 
     const int fd = http_connect(url);
     *reply = (struct http_reply){.status = 0};
     if (fd >= 0 && n > 0 && n < (int)sizeof head && http_send(fd, head, (size_t)n)) {
-        (void)http_send(fd, body, len); /* an early refusal may be waiting to be read */
+        (void)http_send(fd, body, len); /* an early refusal may have arrived */
         (void)http_receive(fd, strcmp(method, "HEAD") != 0, reply);
     }
     if (fd >= 0) {

@@ -1,5 +1,5 @@
-/* A plain HTTP/1.1 client over a raw socket, without libdpot and without a library: what a test
- * sends is what goes over the wire. It asserts nothing, so that plain programs can use it too. */
+/* A plain HTTP/1.1 client over a raw socket, without libdpot or a library: the bytes of the test
+ * are sent unchanged. It has no assertions, so that plain programs can use it too. */
 #ifndef DPOT_TESTS_AGGREGATOR_HTTP_CLIENT_H
 #define DPOT_TESTS_AGGREGATOR_HTTP_CLIENT_H
 
@@ -10,7 +10,7 @@
 #define HTTP_HEAD_SIZE 8192
 
 struct http_reply {
-    int status; /* 0: the connection died without an answer */
+    int status; /* 0: the connection ended without an answer */
     char head[HTTP_HEAD_SIZE];
     struct dpot_buf body; /* released with http_reply_release */
 };
@@ -19,12 +19,13 @@ struct http_reply {
 int http_connect(const char *url);
 bool http_send(int fd, const void *data, size_t len);
 
-/* Reads one answer; `has_body` false for HEAD. False when the connection died or the answer has no
- * length. */
+/* Reads one answer; `has_body` false for HEAD. False when the connection ended early or the answer
+ * has no length. */
 bool http_receive(int fd, bool has_body, struct http_reply *reply);
 void http_reply_release(struct http_reply *reply);
 
-/* One request on a connection of its own; `token` may be NULL. reply->status is 0 when it died. */
+/* One request on a new connection; `token` may be NULL. reply->status is 0 when the connection
+ * ended without an answer. */
 void http_exchange(const char *url, const char *method, const char *path, const char *token,
                    const void *body, size_t len, struct http_reply *reply);
 

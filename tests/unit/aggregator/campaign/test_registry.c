@@ -163,7 +163,7 @@ static void expect_corrupt(const char *sql)
     fixture_remove(folder);
 }
 
-Test(registry, an_altered_store_is_corrupt_never_a_campaign)
+Test(registry, an_altered_store_is_corrupt)
 {
     expect_corrupt("UPDATE revision SET signed = substr(signed, 1, length(signed) - 1)");
     expect_corrupt("UPDATE revision SET signed = zeroblob(length(signed))");

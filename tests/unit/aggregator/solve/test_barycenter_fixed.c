@@ -72,7 +72,7 @@ static void solve(struct barycenter_kernel *kernel, const double *masses, const 
                  error.text);
 }
 
-/* Iterative Bregman projections as they are written, in plain float64. */
+/* Iterative Bregman projections by their definition, in plain float64. */
 static void plain_loop(const double *cost, size_t n_in, size_t n_out, double lambda,
                        const double *masses, const double *w, size_t n_iterations, bool is_debiased,
                        double *b)

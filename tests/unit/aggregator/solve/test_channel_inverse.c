@@ -93,7 +93,7 @@ Test(channel_inverse, is_the_most_accurate_at_its_law)
     channel_inverse_release(&other);
 }
 
-Test(channel_inverse, says_which_weights_equal_rows_leave_open)
+Test(channel_inverse, reports_weights_that_equal_rows_leave_undetermined)
 {
     double channel[N_INPUTS * N_OUTPUTS], law[N_OUTPUTS], shares[N_OUTPUTS];
     struct channel_inverse inverse;

@@ -66,7 +66,7 @@ static double solve(const struct line *line, double *grad_a, double *grad_b,
     return result->value;
 }
 
-Test(divergence, a_measure_has_none_from_itself_and_some_from_another)
+Test(divergence, is_zero_from_a_measure_to_itself_and_positive_otherwise)
 {
     static struct line line;
     struct dpot_error error = {""};

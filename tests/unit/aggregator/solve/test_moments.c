@@ -27,7 +27,7 @@ static double frechet(const struct moments *a, const struct moments *b)
     return distance;
 }
 
-/* A Gaussian's moments, written down. */
+/* Moments of a Gaussian, given in full. */
 static struct moments gaussian(const double *mean, const double *covariance)
 {
     static const double two[2 * DIM] = {0};

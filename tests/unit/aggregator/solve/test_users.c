@@ -1,5 +1,4 @@
-/* Base measures for the users one has: projections, their duals, descent, planes, and the
- * report. */
+/* Base measures for given users: projections, their duals, descent, planes, and the report. */
 #include "vector.h"
 
 #include "ot/network_simplex.h"
@@ -15,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Users who have a few points each, most of them in the first half of the domain. */
+/* Users with a few points each, most of them in the first half of the domain. */
 static double *make_users(size_t n, size_t k, size_t n_draws, uint64_t seed)
 {
     uint64_t state = seed;
@@ -89,8 +88,8 @@ Test(users, pay_what_the_exact_projection_costs_also_at_both_ends_of_the_mass)
     vector_release(&vector);
 }
 
-/* Half a unit of the exact method is about 2e-19 of the mass: points below that are not seen by the
- * flow. */
+/* Half a unit of the exact method is about 2e-19 of the mass: the flow ignores points below
+ * that. */
 Test(users, pay_for_masses_too_small_to_flow_as_if_they_were_not_there)
 {
     struct vector vector;
@@ -240,7 +239,7 @@ static void find(const struct vector *vector, const struct base_measure_users *u
     cr_assert_eq(base_measure_find(&problem, NULL, answer, &error), DPOT_OK, "%s", error.text);
 }
 
-Test(users, get_a_measure_that_is_proved_to_be_near_the_best_and_better_than_uniform)
+Test(users, get_a_measure_proved_near_optimal_and_better_than_uniform)
 {
     struct vector vector;
     struct base_measure_users users;
@@ -265,7 +264,7 @@ Test(users, get_a_measure_that_is_proved_to_be_near_the_best_and_better_than_uni
     vector_release(&vector);
 }
 
-/* Mixing objectives goes from the best for the users to the best for the worst point. */
+/* Mixtures range from the optimum for the users to that for the worst point. */
 Test(users, and_the_worst_case_can_be_mixed)
 {
     struct vector vector;
@@ -312,7 +311,7 @@ Test(users, get_the_same_bits_for_any_number_of_threads)
     vector_release(&vector);
 }
 
-Test(users, descent_alone_is_near_too_and_has_a_weaker_proof)
+Test(users, descent_alone_is_near_optimal_with_a_weaker_proof)
 {
     struct vector vector;
     struct base_measure_users users;
@@ -375,8 +374,8 @@ static void find_to(const struct vector *vector, const struct base_measure_users
     cr_assert_eq(base_measure_find(&problem, control, answer, &error), DPOT_OK, "%s", error.text);
 }
 
-/* The planes' own values are low by the crowd's temperature, far more than these gaps. */
-Test(users, are_told_that_a_gap_is_reached_only_when_the_proof_has_it)
+/* The values of the planes are too low by the temperature, far more than these gaps. */
+Test(users, have_reached_the_gap_only_when_the_proof_shows_it)
 {
     struct vector vector;
     struct base_measure_users users;
@@ -400,9 +399,8 @@ Test(users, are_told_that_a_gap_is_reached_only_when_the_proof_has_it)
     vector_release(&vector);
 }
 
-/* Every reading of the clock takes 10 ms, and it is read for every user that an evaluation
- * meets. */
-Test(users, are_left_in_the_middle_of_an_evaluation_when_the_time_is_over)
+/* Each reading of the clock takes 10 ms, and each user of an evaluation reads it. */
+Test(users, stop_within_an_evaluation_at_the_deadline)
 {
     struct vector vector;
     struct base_measure_users users;

@@ -45,7 +45,7 @@ static double cost_at_a_point(void)
     return cost;
 }
 
-Test(evaluate, a_user_at_one_point_pays_what_randomized_response_moves)
+Test(evaluate, a_user_at_one_point_has_the_cost_of_randomized_response)
 {
     struct array rows;
     struct dpot_error error;
@@ -109,7 +109,7 @@ Test(evaluate, sample_first_mixes_the_laws_of_the_places)
     json_decref(r);
 }
 
-Test(evaluate, points_that_the_device_would_not_keep_do_not_shape_the_law)
+Test(evaluate, points_beyond_n_max_do_not_change_the_law)
 {
     write_text("one.json", RANDOMIZED_RESPONSE(",\"n_max\":1"));
     write_text("both.json", RANDOMIZED_RESPONSE(",\"n_max\":1,\"sample_first\":true"));
@@ -132,7 +132,7 @@ Test(evaluate, the_worst_case_of_wpm_is_near_that_of_its_base_measure)
     json_decref(r);
 }
 
-Test(evaluate, refusals_name_what_is_missing)
+Test(evaluate, refusals_name_the_missing_input)
 {
     expect_exit("evaluate --data data.csv --devices 2", 2, "--campaign");
     expect_exit("evaluate --campaign spec.json --data data.csv --devices 3", 3, "--data has 2");

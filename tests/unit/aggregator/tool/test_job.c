@@ -1,4 +1,4 @@
-/* dpot job, artifact get and campaign revise, against answers made for the occasion. */
+/* dpot job, artifact get and campaign revise, against canned answers. */
 #include "canned_server.h"
 #include "process.h"
 #include "unit/files/folder.h"
@@ -69,7 +69,7 @@ Test(job, a_wrong_command_line_is_refused_before_anything_is_sent)
                 "absent.npy");
 }
 
-Test(job, a_base_measure_that_is_no_vector_of_numbers_is_refused_here)
+Test(job, a_base_measure_that_is_no_vector_of_numbers_is_refused_before_sending)
 {
     write_text("matrix.csv", "1,2\n3,4\n");
     expect_exit("campaign revise " ID " --base-measure matrix.csv --server http://x", 3, "2 x 2");
@@ -77,7 +77,7 @@ Test(job, a_base_measure_that_is_no_vector_of_numbers_is_refused_here)
     expect_exit("campaign revise " ID " --base-measure nan.csv --server http://x", 3, "nan");
 }
 
-Test(job, masses_that_a_campaign_cannot_say_are_told)
+Test(job, masses_that_a_campaign_cannot_encode_are_reported)
 {
     write_text("one.csv", "0.25\n1e-300\n0.25\n");
     write_text("two.csv", "0.25\n1e-300\n1e-20\n");
@@ -98,7 +98,7 @@ Test(job, masses_that_a_campaign_cannot_say_are_told)
     cr_assert_str_empty(p.err);
 }
 
-Test(job, a_started_job_is_shown_as_the_server_has_it)
+Test(job, a_started_job_is_shown_as_stored)
 {
     answer_text("202 Accepted", JOB("queued", "null"), "job start estimate --campaign " ID, 0,
                 "queued");
@@ -112,7 +112,7 @@ Test(job, waiting_ends_with_the_job)
     answer_text("202 Accepted", JOB("cancelled", "null"), start, 7, "cancelled");
 }
 
-Test(job, the_servers_sentence_is_passed_on)
+Test(job, the_servers_error_message_is_printed)
 {
     static const char body[] = "{\"error\":\"not yet: 812 of 1000 accepted reports\"}";
     answer_text("409 Conflict", body, "job start estimate --campaign " ID, 7, "not yet: 812");
@@ -193,7 +193,7 @@ Test(job, a_name_that_ends_in_pb_gets_the_bytes)
     dpot_buf_release(&bytes);
 }
 
-/* A generator of two looks, whose model is six bytes. */
+/* A generator with two evaluations, whose model has six bytes. */
 static struct dpot_buf sample_generator(char digest[65])
 {
     double values[10] = {0, 3, 0.5, 0.25, 0.001, 1, 2, 0.5, 0.25, 0.0005};
@@ -265,7 +265,7 @@ static void wait_through(struct process *p, const char *more, long away_ms)
     canned_server_stop(&server);
 }
 
-Test(job, a_restart_of_the_server_is_waited_for)
+Test(job, waiting_survives_a_restart_of_the_server)
 {
     static struct process p;
     wait_through(&p, "", 4000);
@@ -277,7 +277,7 @@ Test(job, a_restart_of_the_server_is_waited_for)
     cr_assert_str_empty(p.err);
 }
 
-Test(job, a_server_that_stays_away_is_told_with_how_to_look)
+Test(job, a_lost_server_is_reported_with_the_command_to_check_the_job)
 {
     static struct process p;
     wait_through(&p, "--away 1", 30000);
