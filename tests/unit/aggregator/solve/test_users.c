@@ -218,24 +218,31 @@ Test(users, followed_from_another_measure_pay_nearly_the_same_and_never_more)
     vector_release(&vector);
 }
 
+static struct base_measure_problem problem_of(const struct vector *vector,
+                                              const struct base_measure_users *users)
+{
+    return (struct base_measure_problem){.n_rows = vector->n_rows,
+                                         .n_cols = vector->n_cols,
+                                         .cost = vector->cost,
+                                         .epsilon = vector->epsilon,
+                                         .users = users,
+                                         .has_planes = true,
+                                         .n_steps = SIZE_MAX,
+                                         .seed = 1,
+                                         .linalg = dpot_linalg_openblas()};
+}
+
 static void find(const struct vector *vector, const struct base_measure_users *users,
                  double worst_share, bool has_planes, struct team *team,
                  struct base_measure_answer *answer)
 {
     struct dpot_error error = {""};
-    const struct base_measure_problem problem = {.n_rows = vector->n_rows,
-                                                 .n_cols = vector->n_cols,
-                                                 .cost = vector->cost,
-                                                 .epsilon = vector->epsilon,
-                                                 .users = users,
-                                                 .worst_share = worst_share,
-                                                 .has_planes = has_planes,
-                                                 .gap = 2e-3,
-                                                 .max_rounds = 60,
-                                                 .n_steps = SIZE_MAX,
-                                                 .seed = 1,
-                                                 .team = team,
-                                                 .linalg = dpot_linalg_openblas()};
+    struct base_measure_problem problem = problem_of(vector, users);
+    problem.worst_share = worst_share;
+    problem.has_planes = has_planes;
+    problem.gap = 2e-3;
+    problem.max_rounds = 60;
+    problem.team = team;
     cr_assert_eq(base_measure_find(&problem, NULL, answer, &error), DPOT_OK, "%s", error.text);
 }
 
@@ -360,17 +367,9 @@ static void find_to(const struct vector *vector, const struct base_measure_users
                     const struct solve_control *control, struct base_measure_answer *answer)
 {
     struct dpot_error error = {""};
-    const struct base_measure_problem problem = {.n_rows = vector->n_rows,
-                                                 .n_cols = vector->n_cols,
-                                                 .cost = vector->cost,
-                                                 .epsilon = vector->epsilon,
-                                                 .users = users,
-                                                 .has_planes = true,
-                                                 .gap = gap,
-                                                 .max_rounds = 500,
-                                                 .n_steps = SIZE_MAX,
-                                                 .seed = 1,
-                                                 .linalg = dpot_linalg_openblas()};
+    struct base_measure_problem problem = problem_of(vector, users);
+    problem.gap = gap;
+    problem.max_rounds = 500;
     cr_assert_eq(base_measure_find(&problem, control, answer, &error), DPOT_OK, "%s", error.text);
 }
 

@@ -128,6 +128,17 @@ Test(job, the_list_is_a_table_with_the_progress)
 
 /* ---- artifacts ---- */
 
+static struct dpot_buf encode(const struct dpot_artifact *artifact, char digest[65])
+{
+    struct dpot_buf bytes;
+    uint8_t hash[DPOT_HASH_LEN];
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    cr_assert_eq(dpot_wire_artifact_encode(artifact, &bytes, NULL), DPOT_OK);
+    dpot_hash(hash, bytes.data, bytes.len);
+    dpot_hex_encode(digest, hash, sizeof hash);
+    return bytes;
+}
+
 static struct dpot_buf sample(char digest[65])
 {
     double values[3] = {0.5, 0.25, 0.125};
@@ -141,15 +152,9 @@ static struct dpot_buf sample(char digest[65])
                                      .values = values,
                                      .n_counts = 3,
                                      .counts = counts};
-    struct dpot_buf bytes;
-    uint8_t hash[DPOT_HASH_LEN];
     cr_assert_eq(dpot_artifact_add_number(&artifact, "objective", 0.75), DPOT_OK);
     cr_assert_eq(dpot_artifact_add_number(&artifact, "is_converged", 0), DPOT_OK);
-    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
-    cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, NULL), DPOT_OK);
-    dpot_hash(hash, bytes.data, bytes.len);
-    dpot_hex_encode(digest, hash, sizeof hash);
-    return bytes;
+    return encode(&artifact, digest);
 }
 
 Test(job, an_artifact_becomes_an_array_with_its_side_file)
@@ -197,7 +202,7 @@ Test(job, a_name_that_ends_in_pb_gets_the_bytes)
 static struct dpot_buf sample_generator(char digest[65])
 {
     double values[10] = {0, 3, 0.5, 0.25, 0.001, 1, 2, 0.5, 0.25, 0.0005};
-    uint8_t model[6] = {8, 7, 'o', 'n', 'n', 'x'}, hash[DPOT_HASH_LEN];
+    uint8_t model[6] = {8, 7, 'o', 'n', 'n', 'x'};
     const struct dpot_artifact artifact = {.kind = "generator",
                                            .program_version = "0.1.0",
                                            .parameters = "{}",
@@ -205,12 +210,7 @@ static struct dpot_buf sample_generator(char digest[65])
                                            .values = values,
                                            .n_model = sizeof model,
                                            .model = model};
-    struct dpot_buf bytes;
-    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
-    cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, NULL), DPOT_OK);
-    dpot_hash(hash, bytes.data, bytes.len);
-    dpot_hex_encode(digest, hash, sizeof hash);
-    return bytes;
+    return encode(&artifact, digest);
 }
 
 Test(job, a_generator_becomes_its_model_or_the_table_of_its_curve)
