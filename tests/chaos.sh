@@ -1,5 +1,5 @@
 #!/bin/sh
-# Nothing lost, nothing counted twice: the long check, of 8 minutes.
+# No report is lost or counted twice: the long test, of 8 minutes.
 #   sh tests/chaos.sh            KILLS=200 DEVICES=48 SECONDS=400 SEED=(the time)
 # Kills the server and processes of devices with SIGKILL at random moments, under load, while
 # answers are lost, connections reset, requests sent twice, 503 and 429 answered and disks filled;

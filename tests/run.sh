@@ -2,7 +2,7 @@
 # The test command: installs what is missing, builds with gcc and with clang (warnings are errors),
 # runs every suite, and runs them again under the address and undefined-behaviour sanitizers.
 #   sh tests/run.sh
-# Goes on after a failure, so that one run shows all; exits 1 when anything failed.
+# Continues after a failure, so that one run shows all; exits 1 if anything failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=$(nproc 2>/dev/null || echo 2)
@@ -54,7 +54,7 @@ run_suites() {
 
 step 'Installing what is missing' sh tests/install.sh test || exit 1
 if step 'Building with gcc (preset dev)' build dev; then
-    # Suites wait for much besides processors: clang has what they leave.
+    # Suites often wait without using the processor: meanwhile clang builds.
     mkdir -p build/clang
     nice -n 19 sh -c 'cmake --preset clang && cmake --build --preset clang --parallel "$1"' sh "$jobs" \
         >build/clang/build.log 2>&1 &

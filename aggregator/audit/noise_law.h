@@ -1,6 +1,6 @@
 /* The law of one draw of integer noise, from the program's own functions: the weight of a value is
  * the number of table units of its cell times the threshold of its trial, as the trial returns it
- * (B4 of exact-privacy). No formula of the law is used. Sums are in doubles. */
+ * (client/doc/exact-privacy.md, B4). No formula of the law is used. Sums are in doubles. */
 #ifndef DPOT_AUDIT_NOISE_LAW_H
 #define DPOT_AUDIT_NOISE_LAW_H
 

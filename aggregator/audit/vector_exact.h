@@ -9,7 +9,7 @@
  *              maximum of the vector, since noise is independent and outputs are a product set.
  *   gaussian   the least epsilon with delta(epsilon) <= the claimed delta, for a shift of the
  *              largest l2 length along one coordinate, the worst pair of a ball. (Other directions:
- *              theorem B2 of exact-privacy and the margins of the certificate.)
+ *              client/doc/exact-privacy.md, Theorem B2, and the margins of the certificate.)
  *
  * In doubles. Their error (below 1e-11) is far below the margins of the acceptance checks (2^-32 of
  * epsilon and more). */

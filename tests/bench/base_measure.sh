@@ -1,5 +1,5 @@
 #!/bin/sh
-# Certified base measures, the linear programs solved by solve/base_measure/lp.h or by Clp (COIN-OR):
+# Certified base measures, with linear programs solved by solve/base_measure/lp.h or Clp (COIN-OR):
 #
 #   sh tests/bench/base_measure.sh [BUILD]
 #

@@ -1,6 +1,6 @@
 /* solve/base_measure/lp.h by Clp (COIN-OR): rows are the mass and the cuts, columns x and t. Cuts
  * are added in batches, and the dual simplex method continues from the last basis; no presolve. Clp
- * solves the unperturbed program. Not interruptible. */
+ * solves the unperturbed program. It cannot be interrupted. */
 #include "solve/base_measure/lp.h"
 #include "turns.h"
 

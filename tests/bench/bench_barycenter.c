@@ -1,9 +1,9 @@
 /* Our side of barycenter.sh: the cases of the peers, one thread. Argument: a folder for the data.
  *
- *   sweeps K D M f32|f64      free support, K groups of 1000 points in D dimensions, M points, lambda
- *                             .04, 50 iterations of exactly 100 sweeps from nothing
- *   solver K D M f32|f64      the same as dpot barycenter does it: from the potentials before, until a
- *                             plan has its weights to 1e-9 (f32: 1e-6), 50 iterations
+ *   sweeps K D M f32|f64      free support, K groups of 1000 points in D dimensions, M points,
+ *                             lambda .04, 50 iterations of exactly 100 sweeps from nothing
+ *   solver K D M f32|f64      the same as dpot barycenter does it: from the potentials before,
+ *                             until a plan has its weights to 1e-9 (f32: 1e-6), 50 iterations
  *   converged K D M f32|f64   until the points move by 1e-6 of the spread, at most 50 iterations
  *   grid SIDE ITERATIONS      4 images, squared distances, lambda .004, plain Bregman projections
  *

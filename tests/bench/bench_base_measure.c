@@ -1,11 +1,11 @@
-/* A side of base_measure.sh: certified base measures (solve/base_measure/base_measure.h), one thread. Linked
- * twice, with the simplex method of solve/base_measure/lp.h and with Clp behind the same header
- * (base_measure_clp.c).
+/* A side of base_measure.sh: certified base measures (solve/base_measure/base_measure.h), one
+ * thread. Linked twice, with the simplex method of solve/base_measure/lp.h and with Clp behind the
+ * same header (base_measure_clp.c).
  *
  *   SOLVER worst K EPSILON    the worst case over K random points of the unit square, Euclidean
  *   SOLVER users K EPSILON    300 users with 3 to 15 visits each, on a square grid of K cells
  *
- * SOLVER is not read: it names the side. The value is the objective. */
+ * SOLVER is ignored: it names the side in the output. The value is the objective. */
 #include "ot/linalg.h"
 #include "solve/base_measure/base_measure.h"
 #include "solve/run/draw.h"
@@ -39,7 +39,7 @@ static void fill_costs(size_t k, bool is_grid, double *cost)
     free(points);
 }
 
-/* Visits are spread around a home; a visit outside the square counts in the nearest cell. */
+/* Visits are spread around a home; one outside the square counts in the nearest cell. */
 static void draw_visits(size_t user, size_t side, double *row)
 {
     const size_t n = 3 + (size_t)(13 * uniform(2, user));

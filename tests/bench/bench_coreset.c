@@ -1,6 +1,6 @@
-/* The private measure: what a million points cost, and how its distance to the data falls with their
- * number, as theory says it does: like 1 / (epsilon n) on the line and (epsilon n)^(-1/2) in the plane,
- * up to powers of logarithms. Seeded: no output of this is private.
+/* The private measure: what a million points cost, and how its distance to the data falls with
+ * their number, as theory says it does: like 1 / (epsilon n) on the line and (epsilon n)^(-1/2) in
+ * the plane, up to powers of logarithms. Seeded: no output of this is private.
  *
  * On the line W1 is exact. In the plane it is SW2, the sliced distance: a shift by s has W1 = s and
  * SW2 = s / sqrt(2). The last column is the same distance between two data sets of one law. */

@@ -1,13 +1,15 @@
-/* Ingest beside its ceiling: reports a second that are opened, checked, found new and durable, and how fast
- * the seals alone of the same batches are opened by one core. Both in turns, so that what else the machine
- * does hurts both alike; the best of each counts.
+/* Ingest compared with its upper bound: reports a second that are opened, checked, found new and
+ * durable, and how fast the seals alone of the same batches are opened by one core. Both in turns,
+ * so that other work on the machine affects both equally; the best of each counts.
  *
- *     bench_ingest FOLDER [REPORTS [rooms|http|memory [BATCH]]]     FOLDER on the disk that is meant
+ *     bench_ingest FOLDER [REPORTS [modules|http|memory [BATCH]]]
  *
- * A report is a vector of 36 small numbers, 60 bytes padded to 135. "rooms" is ingest as the server's threads
- * run it, two of them with 128 batches on their way each; "http" is the same through the HTTP server and
- * keep-alive connections of the loopback, whose client shares the processors (its time is not in the
- * server's microseconds). */
+ * FOLDER is on the disk to measure.
+ *
+ * A report is a vector of 36 small numbers, 60 bytes padded to 135. "modules" is ingest as the
+ * server's threads run it, two of them with 128 batches in flight each; "http" is the same
+ * through the HTTP server and keep-alive connections of the loopback, whose client shares the
+ * processors (its time is not in the server's microseconds). */
 #include "base/clock.h"
 #include "http/server.h"
 #include "turns.h"
@@ -30,9 +32,9 @@
 #define DIM 36
 #define TURNS 3
 #define N_THREADS 2
-#define N_FLYING 128        /* batches of a thread on their way */
+#define N_FLYING 128        /* batches in flight per thread */
 #define N_CONNECTIONS 64    /* of the HTTP client */
-#define CEILING_BATCHES 500 /* that are opened again and again */
+#define CEILING_BATCHES 500 /* opened repeatedly */
 
 static const char spec_text[] =
     "{\"name\":\"bench\",\"domain\":{\"type\":\"l1_ball\",\"radius\":1,\"dim\":36},"
@@ -49,51 +51,51 @@ struct load {
     struct dpot_buf *bodies; /* (n_batches) */
 };
 
-/* The rooms around one store. */
-struct rooms {
+/* The modules around one store. */
+struct modules {
     struct ingest ingest;
     struct revision_record record;
 };
 
-static void open_rooms(struct rooms *rooms, const char *folder)
+static void open_modules(struct modules *modules, const char *folder)
 {
     char url[512];
     struct dpot_error error = {{0}};
     json_t *spec = NULL;
-    *rooms = (struct rooms){
+    *modules = (struct modules){
         .ingest = {.clock = dpot_clock_system(), .seal_secrets = &secret, .n_seal_secrets = 1}};
     (void)snprintf(url, sizeof url, "sqlite:%s/bench.db", folder);
-    turn_require(store_open(url, &rooms->ingest.store, &error) == DPOT_OK, error.text);
-    turn_require(registry_new(rooms->ingest.store, sign_key, rooms->ingest.clock,
-                              &rooms->ingest.registry, &error) == DPOT_OK,
+    turn_require(store_open(url, &modules->ingest.store, &error) == DPOT_OK, error.text);
+    turn_require(registry_new(modules->ingest.store, sign_key, modules->ingest.clock,
+                              &modules->ingest.registry, &error) == DPOT_OK,
                  error.text);
     turn_require(json_parse(spec_text, sizeof spec_text - 1, &spec, &error) == DPOT_OK &&
-                     registry_create(rooms->ingest.registry, spec, &rooms->record, &error) ==
+                     registry_create(modules->ingest.registry, spec, &modules->record, &error) ==
                          DPOT_OK &&
-                     registry_open_campaign(rooms->ingest.registry, rooms->record.campaign_id,
-                                            &rooms->record, NULL, &error) == DPOT_OK,
+                     registry_open_campaign(modules->ingest.registry, modules->record.campaign_id,
+                                            &modules->record, NULL, &error) == DPOT_OK,
                  error.text);
     json_decref(spec);
     struct registry_revision revision;
-    turn_require(registry_get(rooms->ingest.registry, rooms->record.hash, &revision, &error) ==
+    turn_require(registry_get(modules->ingest.registry, modules->record.hash, &revision, &error) ==
                      DPOT_OK,
                  error.text);
     report_len_max = dpot_wire_report_len_max(revision.campaign);
-    turn_require(tally_new(rooms->ingest.store, &rooms->ingest.tally, &error) == DPOT_OK,
+    turn_require(tally_new(modules->ingest.store, &modules->ingest.tally, &error) == DPOT_OK,
                  error.text);
-    const struct writer_config config = {.store = rooms->ingest.store,
-                                         .tally = rooms->ingest.tally,
+    const struct writer_config config = {.store = modules->ingest.store,
+                                         .tally = modules->ingest.tally,
                                          .max_reports = 5000,
                                          .max_delay_ms = 0};
-    turn_require(writer_open(&config, &rooms->ingest.writer, &error) == DPOT_OK, error.text);
+    turn_require(writer_open(&config, &modules->ingest.writer, &error) == DPOT_OK, error.text);
 }
 
-static void close_rooms(struct rooms *rooms)
+static void close_modules(struct modules *modules)
 {
-    writer_close(rooms->ingest.writer);
-    tally_free(rooms->ingest.tally);
-    registry_free(rooms->ingest.registry);
-    store_close(rooms->ingest.store);
+    writer_close(modules->ingest.writer);
+    tally_free(modules->ingest.tally);
+    registry_free(modules->ingest.registry);
+    store_close(modules->ingest.store);
 }
 
 static void remove_store(const char *folder)
@@ -138,13 +140,14 @@ static void seal_batch(struct dpot_buf *body, const uint8_t *hash, size_t n)
     turn_require(dpot_wire_batch_seal(&batch, &secret.key, body) == DPOT_OK, "sealing failed");
 }
 
-static void load_make(struct load *load, const struct rooms *rooms, size_t batch, size_t n_reports)
+static void load_make(struct load *load, const struct modules *modules, size_t batch,
+                      size_t n_reports)
 {
     load->batch = batch;
     load->n_batches = n_reports / batch;
     load->bodies = turn_memory(load->n_batches, sizeof *load->bodies);
     for (size_t i = 0; i < load->n_batches; i++) {
-        seal_batch(&load->bodies[i], rooms->record.hash, batch);
+        seal_batch(&load->bodies[i], modules->record.hash, batch);
     }
 }
 
@@ -156,9 +159,9 @@ static void load_drop(struct load *load)
     free(load->bodies);
 }
 
-/* ---- the ceiling ---- */
+/* ---- the upper bound ---- */
 
-/* Reports a second whose seals one core opens; nothing else is done with them. */
+/* Reports a second whose seals one core opens, without any other work. */
 static double open_seals(const struct load *load)
 {
     const size_t n = load->n_batches < CEILING_BATCHES ? load->n_batches : CEILING_BATCHES;
@@ -181,14 +184,14 @@ static double open_seals(const struct load *load)
     return (double)(n_opened * load->batch) / spent.wall;
 }
 
-/* ---- the rooms ---- */
+/* ---- the modules ---- */
 
 struct sender {
     pthread_t thread;
-    const struct rooms *rooms;
+    const struct modules *modules;
     const struct load *load;
     size_t first, step;
-    sem_t room;
+    sem_t completed;
 };
 
 struct flight {
@@ -196,7 +199,7 @@ struct flight {
     struct ingest_call *call;
 };
 
-/* What came back, to be answered by the threads of the server. */
+/* Completed calls, to be answered by the threads of the server. */
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t wake;
@@ -237,7 +240,7 @@ static void *finish_all(void *ctx)
         dpot_buf_reset(&receipt);
         ingest_finish(flight.call, &receipt, &result);
         turn_require(result.verdict == INGEST_ACCEPTED, result.error.text);
-        (void)sem_post(&flight.sender->room);
+        (void)sem_post(&flight.sender->completed);
     }
     dpot_buf_release(&receipt);
     return NULL;
@@ -250,21 +253,22 @@ static void *send_all(void *ctx)
     struct flight *flights = turn_memory(load->n_batches, sizeof *flights);
     for (size_t i = sender->first; i < load->n_batches; i += sender->step) {
         struct ingest_result result;
-        (void)sem_wait(&sender->room);
+        (void)sem_wait(&sender->completed);
         flights[i].sender = sender;
-        flights[i].call = ingest_begin(&sender->rooms->ingest, sender->rooms->record.campaign_id,
-                                       load->bodies[i].data, load->bodies[i].len, &result);
+        flights[i].call =
+            ingest_begin(&sender->modules->ingest, sender->modules->record.campaign_id,
+                         load->bodies[i].data, load->bodies[i].len, &result);
         turn_require(flights[i].call != NULL, result.error.text);
         ingest_submit(flights[i].call, come_back, &flights[i]);
     }
     for (size_t i = 0; i < N_FLYING; i++) {
-        (void)sem_wait(&sender->room); /* everything is back */
+        (void)sem_wait(&sender->completed); /* every call has completed */
     }
     free(flights);
     return NULL;
 }
 
-static struct turn run_rooms(const struct rooms *rooms, const struct load *load)
+static struct turn run_modules(const struct modules *modules, const struct load *load)
 {
     struct sender senders[N_THREADS];
     pthread_t finisher;
@@ -274,14 +278,15 @@ static struct turn run_rooms(const struct rooms *rooms, const struct load *load)
     const struct turn began = turn_start();
     turn_require(pthread_create(&finisher, NULL, finish_all, NULL) == 0, "no thread");
     for (size_t i = 0; i < N_THREADS; i++) {
-        senders[i] = (struct sender){.rooms = rooms, .load = load, .first = i, .step = N_THREADS};
-        (void)sem_init(&senders[i].room, 0, N_FLYING);
+        senders[i] =
+            (struct sender){.modules = modules, .load = load, .first = i, .step = N_THREADS};
+        (void)sem_init(&senders[i].completed, 0, N_FLYING);
         turn_require(pthread_create(&senders[i].thread, NULL, send_all, &senders[i]) == 0,
                      "no thread");
     }
     for (size_t i = 0; i < N_THREADS; i++) {
         (void)pthread_join(senders[i].thread, NULL);
-        (void)sem_destroy(&senders[i].room);
+        (void)sem_destroy(&senders[i].completed);
     }
     (void)pthread_join(finisher, NULL);
     const struct turn spent = turn_since(began);
@@ -299,7 +304,7 @@ struct connection {
     char text[4096];
 };
 
-/* The client: one thread for all connections, so that it takes as little of the processors as may be. */
+/* The client: one thread for all connections, to use little processor time. */
 struct client {
     const struct load *load;
     const char *path;
@@ -308,7 +313,8 @@ struct client {
     struct connection connections[N_CONNECTIONS];
 };
 
-/* Head and body in one call, as libcurl sends what is small. The socket blocks: the server reads on. */
+/* Head and body in one call, as libcurl sends small requests. The socket blocks: the server keeps
+ * reading. */
 static void send_parts(int fd, struct iovec parts[2])
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
@@ -346,7 +352,7 @@ static void send_next(struct client *client, struct connection *c)
     send_parts(c->fd, parts);
 }
 
-/* Reads what is there; true when the answer is whole. */
+/* Reads what has arrived; true when the answer is complete. */
 static bool take_answer(struct connection *c)
 {
     const ssize_t n = recv(c->fd, c->text + c->len, sizeof c->text - 1 - c->len, 0);
@@ -399,7 +405,7 @@ static void send_by_http(const struct load *load, const char *path, unsigned por
     (void)close(client.epoll);
 }
 
-/* A server over the rooms, and how it is reached. */
+/* A server over the modules, and its address. */
 struct site {
     struct log quiet;
     struct http_app app;
@@ -408,14 +414,14 @@ struct site {
     char path[128];
 };
 
-static void open_site(struct site *site, const struct rooms *rooms)
+static void open_site(struct site *site, const struct modules *modules)
 {
     char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
     struct dpot_error error = {{0}};
     site->quiet = (struct log){.level = LOG_LEVEL_ERROR, .clock = dpot_clock_system()};
-    site->app = (struct http_app){.store = rooms->ingest.store,
-                                  .registry = rooms->ingest.registry,
-                                  .ingest = &rooms->ingest,
+    site->app = (struct http_app){.store = modules->ingest.store,
+                                  .registry = modules->ingest.registry,
+                                  .ingest = &modules->ingest,
                                   .body_max = DPOT_BATCH_BYTES_MAX};
     const struct server_config config = {.listen = "127.0.0.1:0",
                                          .threads = N_THREADS,
@@ -424,17 +430,17 @@ static void open_site(struct site *site, const struct rooms *rooms)
                                          .max_body_memory = (size_t)256 << 20,
                                          .app = &site->app,
                                          .log = &site->quiet};
-    dpot_hex_encode(hex, rooms->record.campaign_id, DPOT_CAMPAIGN_ID_LEN);
+    dpot_hex_encode(hex, modules->record.campaign_id, DPOT_CAMPAIGN_ID_LEN);
     (void)snprintf(site->path, sizeof site->path, "/v1/campaigns/%s/reports", hex);
     turn_require(server_open(&config, &site->server, &error) == DPOT_OK, error.text);
     site->port = (unsigned)strtoul(strrchr(server_url(site->server), ':') + 1, NULL, 10);
 }
 
-/* The client is a process of its own, so that the server's time is the server's. */
-static struct turn run_http(const struct rooms *rooms, const struct load *load)
+/* The client is a separate process, so that the server's time excludes it. */
+static struct turn run_http(const struct modules *modules, const struct load *load)
 {
     struct site site;
-    open_site(&site, rooms);
+    open_site(&site, modules);
     const struct turn began = turn_start();
     const pid_t client = fork();
     if (client == 0) {
@@ -450,7 +456,7 @@ static struct turn run_http(const struct rooms *rooms, const struct load *load)
 
 /* ---- in turns ---- */
 
-typedef struct turn (*run_fn)(const struct rooms *rooms, const struct load *load);
+typedef struct turn (*run_fn)(const struct modules *modules, const struct load *load);
 
 static void compare(const char *name, run_fn run, const char *folder, size_t batch,
                     size_t n_reports)
@@ -458,14 +464,14 @@ static void compare(const char *name, run_fn run, const char *folder, size_t bat
     double ceiling = 0, rate = 0, cpu_us = 0;
     size_t body_len = 0;
     for (int turn = 0; turn < TURNS; turn++) {
-        struct rooms rooms;
+        struct modules modules;
         struct load load;
         remove_store(folder);
-        open_rooms(&rooms, folder);
-        load_make(&load, &rooms, batch, n_reports);
+        open_modules(&modules, folder);
+        load_make(&load, &modules, batch, n_reports);
         body_len = load.bodies[0].len;
         ceiling = fmax(ceiling, open_seals(&load));
-        const struct turn spent = run(&rooms, &load);
+        const struct turn spent = run(&modules, &load);
         const double n = (double)(load.n_batches * batch);
         if (n / spent.wall > rate) {
             rate = n / spent.wall;
@@ -473,7 +479,7 @@ static void compare(const char *name, run_fn run, const char *folder, size_t bat
         }
         ceiling = fmax(ceiling, open_seals(&load));
         load_drop(&load);
-        close_rooms(&rooms);
+        close_modules(&modules);
     }
     (void)printf("%-6s %4zu a batch (%5zu bytes)  %9.0f reports/s  seals alone %9.0f/s  "
                  "ratio %5.1f %%  cpu %6.2f us/report\n",
@@ -484,27 +490,27 @@ static void compare(const char *name, run_fn run, const char *folder, size_t bat
 
 /* ---- memory ---- */
 
-/* Resident bytes without those of ids. */
-static double resident(const struct rooms *rooms)
+/* Resident bytes, without the memory of ids. */
+static double resident(const struct modules *modules)
 {
     struct store_id_usage usage;
     unsigned long pages = 0;
     FILE *stream = fopen("/proc/self/statm", "r");
     turn_require(stream && fscanf(stream, "%*u %lu", &pages) == 1, "no /proc");
     (void)fclose(stream);
-    store_get_id_usage(rooms->ingest.store, &usage);
+    store_get_id_usage(modules->ingest.store, &usage);
     return (double)pages * (double)sysconf(_SC_PAGESIZE) - (double)usage.n_bytes;
 }
 
 /* Reports first, first + 1, ... */
-static void send_from_child(const struct rooms *rooms, const struct site *site, uint64_t first,
+static void send_from_child(const struct modules *modules, const struct site *site, uint64_t first,
                             size_t n_reports)
 {
     const pid_t client = fork();
     if (client == 0) {
         struct load load;
         next_id = first;
-        load_make(&load, rooms, 100, n_reports);
+        load_make(&load, modules, 100, n_reports);
         send_by_http(&load, site->path, site->port);
         _exit(0);
     }
@@ -514,23 +520,23 @@ static void send_from_child(const struct rooms *rooms, const struct site *site, 
 
 static void watch_memory(const char *folder)
 {
-    struct rooms rooms;
+    struct modules modules;
     struct site site;
     remove_store(folder);
-    open_rooms(&rooms, folder);
-    open_site(&site, &rooms);
-    const double idle = resident(&rooms);
-    send_from_child(&rooms, &site, 1, 100000);
-    const double early = resident(&rooms);
-    send_from_child(&rooms, &site, 100001, 1000000);
-    const double late = resident(&rooms);
-    send_from_child(&rooms, &site, 100001, 1000000);
+    open_modules(&modules, folder);
+    open_site(&site, &modules);
+    const double idle = resident(&modules);
+    send_from_child(&modules, &site, 1, 100000);
+    const double early = resident(&modules);
+    send_from_child(&modules, &site, 100001, 1000000);
+    const double late = resident(&modules);
+    send_from_child(&modules, &site, 100001, 1000000);
     (void)printf(
         "memory: idle %.1f MiB; without ids %.1f MiB after 100,000 reports, %.1f MiB after "
         "a million more and %.1f MiB after the same million again\n",
-        idle / 1048576, early / 1048576, late / 1048576, resident(&rooms) / 1048576);
+        idle / 1048576, early / 1048576, late / 1048576, resident(&modules) / 1048576);
     server_close(site.server, 1000);
-    close_rooms(&rooms);
+    close_modules(&modules);
     remove_store(folder);
 }
 
@@ -550,13 +556,14 @@ int main(int argc, char **argv)
     dpot_seal_key_id(secret.key.public_key, secret.key.id);
     secret.key.not_after_ms = INT64_MAX;
     if (strstr("memory", only)) {
-        watch_memory(folder); /* first, in a process that has done nothing else */
+        watch_memory(folder); /* first, in a fresh process */
     }
     for (size_t i = 0; i < 2 * (sizeof sizes / sizeof sizes[0]); i++) {
         const size_t batch = sizes[i / 2].batch;
         const bool is_http = i % 2 == 1;
-        if (strstr(is_http ? "http" : "rooms", only) && (only_batch == 0 || only_batch == batch)) {
-            compare(is_http ? "http" : "rooms", is_http ? run_http : run_rooms, folder, batch,
+        if (strstr(is_http ? "http" : "modules", only) &&
+            (only_batch == 0 || only_batch == batch)) {
+            compare(is_http ? "http" : "modules", is_http ? run_http : run_modules, folder, batch,
                     n_reports / sizes[i / 2].share);
         }
     }

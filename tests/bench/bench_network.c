@@ -1,6 +1,7 @@
-/* What a training step of a network costs, beside the matrix products in it: arithmetic per second of
- * a forward and backward pass, as a share of what sgemm reaches on one thread on a square product
- * just before and after. The medians of N_RUNS, with the tenth and ninetieth percentiles. Usage:
+/* The cost of a training step of a network compared with the matrix products in it: arithmetic per
+ * second of a forward and backward pass, as a share of what sgemm reaches on one thread on a square
+ * product just before and after. The medians of N_RUNS, with the tenth and ninetieth percentiles.
+ * Usage:
  *   bench_network [threads [architecture]] */
 #include "solve/learn/network.h"
 #include "solve/run/draw.h"
@@ -27,7 +28,7 @@ static const struct bench_case cases[] = {
     {"mlp:256,256", 16, 2, 1000, NETWORK_UNBOUNDED},
 };
 
-/* With one thread the processor's time, which other work on the machine disturbs least. */
+/* With one thread the processor's time, which other work on the machine affects least. */
 static clockid_t clock_used = CLOCK_THREAD_CPUTIME_ID;
 
 static double now(void)
@@ -55,7 +56,7 @@ static float *numbers(size_t n)
     return x;
 }
 
-/* Seconds of the square product, now: the machine may have other work. */
+/* Seconds of the square product at this moment: the machine may have other work. */
 static double measure_gemm(const float *a, const float *b, float *c)
 {
     const size_t n = SQUARE;
@@ -65,7 +66,8 @@ static double measure_gemm(const float *a, const float *b, float *c)
     return now() - start;
 }
 
-/* Of the products of one pass: forward, and twice that backward but for the first layer's input. */
+/* Operations of the products of one pass: forward, and twice that backward except for the input of
+ * the first layer. */
 static double operations(const struct architecture *a, size_t batch)
 {
     double sum = 0;

@@ -1,6 +1,6 @@
-/* What exact noise costs: ns per coordinate of the integer samplers, beside what a naive program
- * does in double precision from the same stream of bytes (Laplace by the inverse distribution
- * function, Gaussian by Box and Muller; neither is private as it runs). Fixed seed; the median of
+/* The cost of exact noise: ns per coordinate of the integer samplers, and of a naive program in
+ * double precision on the same stream of bytes (Laplace by the inverse distribution function,
+ * Gaussian by Box and Muller; neither is private in floating point). Fixed seed; the median of
  * N_RUNS vectors, and their spread as the tenth and ninetieth percentiles. */
 #include "base/rng_seeded.h"
 #include "mechanism/noise.h"
@@ -103,5 +103,6 @@ int main(void)
         compare_pair("laplace", add_laplace, "naive laplace", add_naive_laplace, k);
         compare_pair("gaussian", add_gaussian, "naive gaussian", add_naive_gaussian, k);
     }
-    return doubles[0] == (double)integers[0] ? 1 : 0; /* keeps the work */
+    return doubles[0] == (double)integers[0] ? 1
+                                             : 0; /* prevents the compiler from removing the work */
 }

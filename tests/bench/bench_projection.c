@@ -1,9 +1,9 @@
-/* Our side of projection.sh: entropic projections of many users (solve/projection/batch.h), exact ones, and
- * exact transport. Argument: a folder for what the peers read.
+/* Our side of projection.sh: entropic projections of many users (solve/projection/batch.h), exact
+ * ones, and exact transport. Argument: a folder for the input of the peers.
  *
- *   batch K USERS f32|f64       K cells of a square grid (or a line, where K is no square), squared distance
- *                               divided by its maximum, lambda .01, epsilon 5, uniform base measure,
- *                               40 sweeps, users like Dirichlet(.1); one thread
+ *   batch K USERS f32|f64       K cells of a square grid (or a line, where K is no square), squared
+ *                               distance divided by its maximum, lambda .01, epsilon 5, uniform
+ *                               base measure, 40 sweeps, users like Dirichlet(.1); one thread
  *   costs ...                   the same with transport costs and residuals
  *   matrix ...                  as batch, but the axes of the grid are not used
  *   team ...                    as batch on two threads
@@ -160,7 +160,7 @@ static void play_batch(struct problem *p, const char *name, bool is_float32)
     projection_batch_run(batch, p->mu, p->n_users, strcmp(name, "costs") == 0, p->q, results);
     struct turn turn = turn_since(start);
     if (config.team) {
-        turn.cpu = turn.wall; /* what two threads save is the wall's */
+        turn.cpu = turn.wall; /* two threads save wall time only */
     }
     for (size_t u = 0; u < p->n_users; u++) {
         turn_require(!results[u].is_lost, "a user was lost");

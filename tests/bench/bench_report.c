@@ -1,7 +1,7 @@
-/* What one vector report costs a device, from submit to sealed bytes: rounds of one campaign (laplace,
- * 784 coordinates), each checked, charged, privatised and spooled through libdpot on a POSIX folder
- * (argument 1, default /tmp), then sealed. CPU time includes that of the fsyncs; the wall clock shows
- * what the disk adds. Median of N_ROUNDS and the tenth and ninetieth percentiles. */
+/* The cost of one vector report on a device, from submit to sealed bytes: rounds of one campaign
+ * (laplace, 784 coordinates), each checked, charged, privatised and spooled through libdpot on a
+ * POSIX folder (argument 1, default /tmp), then sealed. CPU time includes that of the fsyncs; the
+ * wall clock includes the disk. Median of N_ROUNDS and the tenth and ninetieth percentiles. */
 #include "base/clock.h"
 #include "base/crypto.h"
 #include "dpot/dpot.h"

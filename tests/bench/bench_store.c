@@ -1,10 +1,11 @@
-/* The store with millions of ids: its rate at one million rows and at ten, memory per id, and a restart.
+/* The store with millions of ids: its rate at one million rows and at ten, memory per id, and a
+ * restart.
  *
- *     bench_store FOLDER [MILLIONS]        FOLDER on the disk that is meant; 10 takes 1 GB of it
+ *     bench_store FOLDER [MILLIONS]        FOLDER on the disk to measure; 10 needs 1 GB
  *
- * Reports of 36 small numbers and a random id, 5,000 a commit, durable. Memory is what the process has more
- * than at its first commit, by the kernel's high-water mark, which sees every moment of growth: the most for
- * an id that any commit brought it to, from 200,000 ids on. */
+ * Reports of 36 small numbers and a random id, 5,000 a commit, durable. Memory is what the process
+ * has more than at its first commit, by the kernel's high-water mark, which sees every moment of
+ * growth: the most for an id that any commit brought it to, from 200,000 ids on. */
 #include "base/crypto.h"
 #include "store/store.h"
 #include "turns.h"
@@ -57,7 +58,8 @@ static void add_commit(struct filling *f)
         .n_reports = COMMIT, .reports = reports, .is_refused = is_refused, .statuses = statuses};
     struct dpot_error error = {{0}};
     memcpy(append.hash, f->hash, sizeof append.hash);
-    dpot_random_bytes(ids, sizeof ids); /* at once, or it would take a quarter of the time */
+    dpot_random_bytes(
+        ids, sizeof ids); /* immediately, as the removal would take a quarter of the time */
     for (size_t i = 0; i < COMMIT; i++) {
         reports[i].n_values = DIM;
         reports[i].values = values;

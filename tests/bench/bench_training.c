@@ -1,9 +1,10 @@
-/* Our side of training.sh: steps of generator_train on the cases that the peers are given. Argument: a
- * folder, in which parameters, latent points and pools are left for them.
+/* Our side of training.sh: steps of generator_train on the cases of the peers.
+ * Argument: a folder, where it writes parameters, latent points and pools for the peers.
  *
  *   step CASE     the next step of a run: latent points, network, transport, gradients, RMSprop
- *   loss CASE     three steps of a run from the start, with the peers' latent points and parameters;
- *                 the value is the loss of the third, which the first two gradients have moved
+ *   loss CASE     three steps of a run from the start, with the peers' latent points and
+ *                 parameters; the value is the loss of the third, which the first two gradients
+ *                 have moved
  *   network CASE  forward and backward pass of the network alone */
 #include "base/error.h"
 #include "solve/learn/generator_train.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 #define N_LOSSES 3
-#define N_STEPS 1000000 /* more than anybody asks for */
+#define N_STEPS 1000000 /* more than any request */
 #define SEED 1
 
 struct bench_case {
@@ -35,7 +36,7 @@ static const struct bench_case cases[] = {
 
 struct bench {
     const char *folder;
-    const struct bench_case *open; /* the case of what follows */
+    const struct bench_case *open; /* the case of the following requests */
     float *pool, *z, *out;
     struct generator_train *train;
 };
@@ -141,7 +142,7 @@ static void open_case(struct bench *bench, const struct bench_case *c)
     write_file(bench, "pool", bench->pool, c->batch * c->dim);
     write_file(bench, "latent", bench->z, n_z);
     write_file(bench, "parameters", network_parameters(net), network_n_parameters(net));
-    (void)run(bench->train, 1); /* the first step looks, which is not what is timed */
+    (void)run(bench->train, 1); /* the first step evaluates the loss, which is not measured */
 }
 
 /* ---- requests ---- */

@@ -1,12 +1,13 @@
-/* Our side of transport.sh: the engine's solve on the case that the peers are given, and the floor.
- * Two clouds of N points in the plane, Gaussian, squared Euclidean cost divided by its maximum, equal
- * weights, lambda .05, a fixed number of sweeps, one thread. Argument: a folder for the points.
+/* Our side of transport.sh: the engine's solve on the case of the peers, and the floor.
+ * Two clouds of N points in the plane, Gaussian, squared Euclidean cost divided by its maximum,
+ * equal weights, lambda .05, a fixed number of sweeps, one thread. Argument: a folder for the
+ * points.
  *
  *   engine N SWEEPS f32|f64      from the cost matrix to potentials, allocation included
  *   certified ...                the same and entropic_value
  *   plan ...                     the same as engine and the plan, float64
  *   cloud ...                    as engine, from the points
- *   floor ...                    fused_floor.h over a kernel that is there already
+ *   floor ...                    fused_floor.h over a kernel computed before
  *
  * The value is <C,P>. */
 #include "fused_floor.h"
@@ -32,7 +33,7 @@ struct problem {
 
 struct bench {
     const char *folder;
-    struct problem problem; /* the last one asked for */
+    struct problem problem; /* the last one requested */
 };
 
 /* ---- the problem ---- */
@@ -83,7 +84,7 @@ static void release_problem(struct problem *p)
     memset(p, 0, sizeof *p);
 }
 
-/* Makes the problem of n points, and tells the peers about it. */
+/* Makes the problem of n points, and writes it for the peers. */
 static void take_problem(struct bench *bench, size_t n)
 {
     struct problem *p = &bench->problem;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define VECTOR_BYTES 64
-#define ROWS FLOOR_ROWS /* read at once, while the next ones are fetched */
+#define ROWS FLOOR_ROWS /* read together, while the next ones are fetched */
 
 #define REAL float
 #define SWEEPS floor_f32

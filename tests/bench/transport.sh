@@ -7,15 +7,15 @@
 # BUILD   a build folder with the target bench_transport (default: build/bench, configured and
 #         built)
 # ROUNDS  how often each case is timed                     (9)
-# PYTHON the interpreter that has the peers (/usr/bin/python3; Debian: python3-numpy, python3-pot,
-#         python3-torch; a newer POT may come first by PYTHONPATH). What is not installed is printed
-#         as "peer absent"; nothing is downloaded.
+# PYTHON  the interpreter that has the peers               (/usr/bin/python3; Debian: python3-numpy,
+#         python3-pot, python3-torch; a newer POT may come first by PYTHONPATH). Peers that are not
+#         installed are printed as "peer absent"; nothing is downloaded.
 #
 # Ours: "engine" is a solve to potentials from a cost matrix, allocation included; "certified" the
 # same with value, residual and bounds; "plan" with the plan; "cloud" starts from the points.
 # "floor" is fused_floor.h, which checks nothing. POT returns plans; numpy and torch stop at
 # scalings or potentials. The column "ratio" is time over the engine's; value is <C,P>, computed
-# outside the timed stretch, and its relative difference from the engine's.
+# outside the timed part, and its relative difference from the engine's.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/bench/turns.sh

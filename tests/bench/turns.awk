@@ -1,5 +1,5 @@
-# Times of a duel, lines NAME ROUND CPU WALL VALUE or NAME absent REASON, as a table; with -v a= b=
-# how= bound= one line about the ratio a / b.
+# Times of a comparison, lines NAME ROUND CPU WALL VALUE or NAME absent REASON, as a table; with -v
+# a= b= how= bound= one line about the ratio a / b.
 
 function sort(x, n,    i, j, y)
 {
@@ -18,7 +18,7 @@ function at(x, n, share)
     return x[int(share * (n - 1) + 0.5) + 1]
 }
 
-# Sets n and the sorted list of the ratios of two contestants within rounds.
+# Sets n and the sorted list of the ratios of two sides within rounds.
 function find_ratios(x, y,    k)
 {
     n = 0

@@ -1,9 +1,9 @@
-/* Our side of a comparison with peers: a program that answers lines. turns.sh asks it and the peers'
- * program (peers_*.py) in turns, so that what else the machine does hurts both alike.
+/* Our side of a comparison with peers: a program that answers lines. turns.sh queries it and the
+ * peers' program (peers_*.py) in turns, so that other work on the machine affects both equally.
  *
  *   request   NAME ARGUMENT...
- *   answer    CPU_SECONDS WALL_SECONDS VALUE     the value shows that both sides did the same work
- *             absent REASON                      there is no such case here */
+ *   answer    CPU_SECONDS WALL_SECONDS VALUE     equal values: both sides did the same work
+ *             absent REASON                      the case does not exist here */
 #ifndef DPOT_BENCH_TURNS_H
 #define DPOT_BENCH_TURNS_H
 
@@ -11,7 +11,7 @@
 
 #define TURN_WORDS 6
 
-/* A stretch of time, of this process and of the wall. */
+/* Processor time of this process, and wall time. */
 struct turn {
     double cpu, wall;
 };

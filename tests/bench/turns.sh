@@ -1,6 +1,6 @@
 # Comparisons of two programs that answer lines (turns.h), sourced by transport.sh and training.sh.
-# Every round asks each case once, ours and theirs mixed, so that other load on the machine slows
-# all alike; a ratio is the median of the ratios within rounds. Times are CPU seconds of a process
+# Every round runs each case once, ours and theirs mixed, so that other load on the machine affects
+# all equally; a ratio is the median of the ratios within rounds. Times are CPU seconds of a process
 # with one thread, user and system; wall seconds are shown beside them.
 
 say() { printf '%s\n' "$*"; }
@@ -26,7 +26,7 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
-trap '' PIPE # a side that ends is found out by its missing answer
+trap '' PIPE # a side that ends is detected by its missing answer
 
 # Builds our side unless a build folder is given: build_side TARGET [BUILD]
 build_side() {
@@ -77,8 +77,8 @@ ask() {
     fi
 }
 
-# One table: duel TITLE ARGUMENTS SIDE:NAME... ; the first contestant is what the others are divided
-# by.
+# One table: duel TITLE ARGUMENTS SIDE:NAME... ; times are divided by those of
+# the first.
 duel() {
     title=$1 arguments=$2
     shift 2
@@ -105,7 +105,7 @@ duel() {
     awk -f tests/bench/turns.awk "$folder/times"
 }
 
-# The median of A / B in the table before, and whether it is what was hoped for:
+# The median of A / B in the table before, and whether it meets the target:
 #   target A B 'least'|'most' BOUND
 target() {
     awk -v a="$1" -v b="$2" -v how="$3" -v bound="$4" -f tests/bench/turns.awk "$folder/times"

@@ -6,8 +6,8 @@
 #   DATA=FOLDER sh tests/experiments/central_digits.sh
 #
 # DATA    folder of train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz (MNIST)
-# OUT folder of the results (default build/experiments/central_digits) RUNS, PER_DIGIT, EPSILONS,
-# DIGIT, IMAGES, POINTS, BIN
+# OUT     folder of the results (default build/experiments/central_digits)
+# RUNS, PER_DIGIT, EPSILONS, DIGIT, IMAGES, POINTS, BIN
 #         (3, images of each digit 5000, "1 5", 2, images of the digit 10, points of each 10000,
 #         build/release/bin)
 #

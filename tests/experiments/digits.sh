@@ -17,16 +17,15 @@
 #
 # The settings, at the right calibration (the paper's epsilon where it differs):
 #   laplace8  Laplace, sigma 8: epsilon 196, the l1 diameter being 1568
-#   laplace3 Laplace, sigma 3.06: epsilon 512, the largest that a campaign can have (the paper has
-#   sigma 3 and says
-#             epsilon 97; it is 522.7)
+#   laplace3  Laplace, sigma 3.06: epsilon 512, the largest that a campaign can have (the paper has
+#             sigma 3 and states epsilon 97; it is 522.7)
 #   dct_l1    DCT, l1 ball of radius 140, Laplace: epsilon 31 (sigma 9, the l1 diameter being 280; a
 #             campaign of this set may have at most 31.9, and sigma 8 would be 35)
 #   l2        l2 ball of radius 20, Gaussian: epsilon 30, delta 1e-4 (the diameter being 40)
 # These are experiments, not protection: campaigns of this kind exist in simulation only and devices
 # refuse them.
 #
-# Writes a table and sheets. Whatever is done is not repeated; a training that was stopped goes on.
+# Writes a table and sheets. Finished steps are not repeated; a stopped training resumes.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 : "${DATA:?name the folder of the images: DATA=FOLDER}"
@@ -43,7 +42,7 @@ dpot() {
     "$bin/dpot" "$@"
 }
 
-# ---- real images, and who judges ----
+# ---- real images and classifiers ----
 images=$data/train-images-idx3-ubyte.gz
 if [ ! -e "$images" ]; then
     images=$out/train-images-idx3-ubyte.gz
@@ -54,8 +53,9 @@ rows=
 # shellcheck disable=SC2086 # --rows is two words or none
 [ -s devices.npy ] || dpot convert --in "$images" $rows --to -1,1 --number --out devices.npy --quiet >/dev/null
 [ -s real.npy ] || dpot convert --in "$data/t10k-images-idx3-ubyte.gz" --to -1,1 --out real.npy --quiet >/dev/null
-# judge NAME OPTIONS: distances depend on who judges, and a better judge is not a kinder one
-judge() {
+# train_classifier NAME OPTIONS: distances depend on the classifier; a better one does not give
+# smaller ones
+train_classifier() {
     name=$1
     shift
     [ -s "$name.json" ] || dpot generator classifier --images "$images" --labels "$data/train-labels-idx1-ubyte.gz" \
@@ -63,8 +63,8 @@ judge() {
         --out "$name.json" --json "$@" >"$name.result"
     echo "$name: $(json test_accuracy <"$name.result") of the test images right"
 }
-judge classifier
-judge small-classifier --arch conv28:8,16,64 --epochs 1
+train_classifier classifier
+train_classifier small-classifier --arch conv28:8,16,64 --epochs 1
 
 # ---- one setting ----
 spec() {
@@ -99,7 +99,7 @@ train() {
     dpot generator sample --model "$name.onnx" --n 100 --seed 2 --out "$name-sheet.npy" --quiet >/dev/null
     dpot plot sheet --in "$name-sheet.npy" --shape 28x28 --range -1,1 --out "$name.png" --quiet >/dev/null
 }
-# ask JUDGE MODEL: the quality in MODEL.JUDGE
+# ask CLASSIFIER MODEL: the quality in MODEL.CLASSIFIER
 ask() {
     "$bin/dpot" generator evaluate --model "$2" --n 10000 --seed 3 --reference ../real.npy --points 1000 \
         --classifier "../$1.json" --range -1,1 --json --quiet >"$2.$1"

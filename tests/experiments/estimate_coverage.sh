@@ -1,5 +1,5 @@
 #!/bin/sh
-# Do the intervals of dpot estimate cover? People at points of a square grid, drawn from three
+# Coverage of the intervals of dpot estimate. People at points of a square grid, drawn from three
 # clouds; every one is a device that runs the shipping client in a campaign with sample_first, where
 # the channel is known.
 #
@@ -55,8 +55,8 @@ draw() {
 list() {
     tr -d ' \n' <"$2" | sed 's/.*"'"$1"'":\[\([^]]*\)\].*/\1/' | tr ',' '\n' | sed 's/null/nan/'
 }
-# judge METHOD ESTIMATE: "covered points width open l1 l1-of-prior"
-judge() {
+# compare METHOD ESTIMATE: "covered points width open l1 l1-of-prior"
+compare() {
     list lower "$2.json" >lower.txt
     list upper "$2.json" >upper.txt
     list standard_error "$2.json" >error.txt
@@ -77,7 +77,7 @@ for case in ${CASES:-1000:2 10000:2 1000:4 10000:4}; do
  "n_max":1,"sample_first":true,"base_measure":"uniform"},"rounds":1,"opens":"2026-01-01T00:00:00Z",
  "closes":"2036-01-01T00:00:00Z","min_pool":1,"simulation":true}
 SPEC
-    : >judged.txt
+    : >compared.txt
     for run in $(seq 1 "$runs"); do
         draw "$n" "$run"
         "$bin/dpot" simulate --campaign spec.json --data people.csv --devices "$n" --in-process --seed "$run" \
@@ -85,13 +85,13 @@ SPEC
         for method in frequency likelihood; do
             "$bin/dpot" estimate --campaign spec.json --pool reports/pool.npy --method $method --level "$level" \
                 --seed "$run" --out "$method.csv" --quiet >/dev/null 2>&1
-            judge $method "$method.csv" >>judged.txt
+            compare $method "$method.csv" >>compared.txt
         done
     done
     for method in frequency likelihood; do
         awk -v method=$method -v n="$n" -v epsilon="$epsilon" '
             $1 == method { covered += $2; points += $3; width += $4; open += $5; l1 += $6; prior += $7; runs++ }
             END { printf "%8d %8g  %-10s %9.3f %7.4f %6.3f %6.3f %6.3f\n", n, epsilon, method, covered / points,
-                  width / runs, open / points, l1 / runs, prior / runs }' judged.txt
+                  width / runs, open / points, l1 / runs, prior / runs }' compared.txt
     done
 done

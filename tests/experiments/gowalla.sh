@@ -23,8 +23,8 @@
 # centres of the cells, in km. WPM takes the best uniform base measure for the worst case, and
 # lambda and iterations as in the paper; the two baselines bring their own base measures.
 #
-# Can be stopped and started again: runs that are done are not done again, unless data, settings or
-# the program have changed.
+# Can be stopped and restarted: finished runs are not repeated unless data, settings or the program
+# have changed.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 
@@ -76,7 +76,7 @@ fi
 
 build_dpot
 
-# Results belong to these; others there are thrown away.
+# Results belong to these settings; those of others are removed.
 mkdir -p "$out/runs"
 {
     echo "users $users checkins $checkins runs $runs epsilons $epsilons seed $seed lambda $lambda iterations $iterations"
@@ -170,7 +170,7 @@ awk -v n=$((cells * cells)) 'BEGIN { for (i = 0; i < n; i++) printf "%.17g\n", 1
 
 # ---- one run ----
 
-# The most points that one device holds: work that a device always does, so that time tells nothing.
+# The most points that one device holds: every device does this work, whatever its data.
 n_max=$((cells * cells))
 [ "$checkins" = all ] || n_max=$checkins
 
@@ -241,7 +241,7 @@ done
 
 # ---- tables ----
 
-# The yardsticks are the same in all runs of one number, whatever the mechanism: once each.
+# The reference values depend on the number of the run, not on the mechanism: once each.
 echo 'mechanism,epsilon,run,w1,w1_km' >"$out/runs.csv"
 cat "$out"/runs/*/w1.csv | LC_ALL=C sort -t , -k 1,1 -k 2,2n -k 3,3n -u >>"$out/runs.csv"
 

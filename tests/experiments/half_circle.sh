@@ -13,7 +13,7 @@
 # BIN, OUT  programs, folder          (build/release/bin, build/experiments/half_circle)
 #
 # Prints W2, exact, between 1000 points and 1000 clean ones that were not in the pool, and draws
-# them. Runs that are done are not repeated; a run that was stopped goes on.
+# them. Finished runs are not repeated; a stopped run resumes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/experiment.inc.sh"
@@ -52,8 +52,8 @@ for mechanism in laplace gaussian; do
     [ -s other.csv ] || make $mechanism $scale "$seed"
     train entropic
     train minibatch --pool-batch 400
-    # a smaller regularisation needs more sweeps, and in steps as large as the others the network
-    # runs into a corner
+    # a smaller regularisation needs more sweeps, and in steps as large as the others the training
+    # diverges
     train unregularised --regularization 0.05 --sinkhorn 400 --learning-rate 0.001
     train wrong-cost --cost $wrong
     [ -s deconvolved.csv ] || "$bin/dpot" deconvolve --pool pool.csv --mechanism $mechanism --scale $scale \

@@ -1,5 +1,5 @@
-/* Do the bands of `dpot plan` hold? Draws campaigns with the mechanism that ships, computes what an
- * analyst would, and counts how often each error lies in the band of a prediction.
+/* Coverage of the bands of `dpot plan`: draws campaigns with the shipping mechanism, computes the
+ * estimates of an analyst, and counts how often each error lies in the predicted band.
  *
  *   plan_coverage --campaign SPEC --plan PLAN.json --data ROWS --devices N [--reported F]
  *                 [--n N] [--crowd fixed] [--repetitions R] [POOL.npy]
@@ -7,12 +7,12 @@
  * PLAN.json is what `dpot plan --json` printed and F its --out (index campaigns). The population is
  * the first N devices of ROWS. Without a POOL, R campaigns of n devices are drawn from it (with
  * --crowd fixed: all of them, once each), each of which privatises with dpot_privatizer_run and the
- * operating system's randomness. With a POOL, the reports are those: of a run of `dpot simulate` with all
- * N devices.
+ * operating system's randomness. With a POOL, the reports are those: of a run of `dpot simulate`
+ * with all N devices.
  *
- * Prints a line for each figure: name, campaigns inside the band, campaigns, sum of their errors. Of the
- * prediction only the bands and the expected histogram are used; distances come from dpot_exact_ot, truths
- * from the crowd of the simulation. */
+ * Prints a line for each figure: name, campaigns inside the band, campaigns, sum of their errors.
+ * Of the prediction only the bands and the expected histogram are used; distances come from
+ * dpot_exact_ot, truths from the crowd of the simulation. */
 #include "base/alloc.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/transform.h"
@@ -346,7 +346,7 @@ static dpot_status run_coverage(struct coverage *c)
     for (uint64_t r = 0; status == DPOT_OK && r < c->n_repetitions; r++) {
         status = c->run->n_operands > 0 ? read_pool(c, c->run->operands[0]) : draw_campaign(c);
         if (status == DPOT_OK) {
-            /* Pools come one in a call: a coordinate by chance stands for every one in its turn. */
+            /* One pool a call: a random coordinate represents all of them. */
             status = measure(c, c->run->n_operands > 0 ? c->run->seed : r);
         }
     }

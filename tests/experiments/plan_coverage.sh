@@ -1,6 +1,6 @@
 #!/bin/sh
-# Does the 95 % band of dpot plan hold? Twenty campaigns are planned, then drawn many times over
-# with the mechanism that ships, and the errors of what an analyst computes are counted.
+# Coverage of the 95 % band of dpot plan: twenty campaigns are planned, then drawn many times with
+# the shipping mechanism, and the errors of an analyst's estimates are counted.
 #
 #   cmake --preset release -B build/bench -DDPOT_BUILD_TESTS=ON
 #   cmake --build build/bench --target dpot plan_coverage
@@ -139,7 +139,7 @@ is_wanted() {
 
 count_devices() { cut -d, -f1 "$out/rows.csv" | sort -u | wc -l | tr -d ' '; }
 
-# plan OPTIONS...: predicts; index campaigns also tell the law of the reports.
+# plan OPTIONS...: predicts; index campaigns also write the law of the reports.
 plan() {
     rm -f "$out/points.csv"
     case $(cat "$out/spec.json") in
@@ -217,7 +217,7 @@ earth='{"type":"grid","lo":[40,-10],"hi":[50,10],"shape":[5,8]}'
 
 # ---- the settings ----
 
-if is_wanted; then # everyone alike: the reference that dpot plan assumes
+if is_wanted; then # all devices equal: the reference that dpot plan assumes
     index "$ring10" ring '{"type":"kpm","epsilon":1}'
     awk 'BEGIN { for (i = 0; i < 10; i++) { printf "%d,%d\n", i, i } }' >"$out/rows.csv"
     drawn 'kpm, ring 10, epsilon 1, uniform' 200

@@ -2,20 +2,23 @@
  *
  *   recommend RATINGS.csv MOVIES.csv CANDIDATES SPLITS EPSILON...
  *
- * RATINGS has lines user,movie,rating,time and MOVIES lines movie,title,genres (a|b|c), each below a header, as in
- * MovieLens. For every split (a seed): a fifth of the users are test users, a fifth of the movies can be recommended;
- * the candidates are those that validation users have rated most often. A user's measure is proportional to the
- * ratings of the other movies. Movies are embedded by the 64 first principal components of the centred ratings of
- * the validation users, which are public data here, and the cost is their cosine distance.
+ * RATINGS has lines user,movie,rating,time and MOVIES lines movie,title,genres (a|b|c), each below
+ * a header, as in MovieLens. For every split (a seed): a fifth of the users are test users, a fifth
+ * of the movies can be recommended; the candidates are those that validation users have rated most
+ * often. A user's measure is proportional to the ratings of the other movies. Movies are embedded
+ * by the 64 first principal components of the centred ratings of the validation users, which are
+ * public data here, and the cost is their cosine distance.
  *
- * A hit: the movie that comes out is one that the user has rated 4 or better. Hit rates are expectations over the
- * mechanism's draw, computed from its law; means over the test users of all splits with their standard error. Base
- * measures are uniform, with the total mass that does best on the validation users; that of "WPM popular" is in
- * proportion to a power of the validation users' likes, which is chosen in the same way.
+ * A hit: the movie that comes out is one that the user has rated 4 or better. Hit rates are
+ * expectations over the mechanism's draw, computed from its law; means over the test users of all
+ * splits with their standard error. Base measures are uniform, with the total mass that does best
+ * on the validation users; that of "WPM popular" is in proportion to a power of the validation
+ * users' likes, which is chosen in the same way.
  *
- * Prints CSV: epsilon,method,hit rate,standard error. "one for all" is the candidate that most validation users
- * like, said to everybody (epsilon 0), "uniform" any candidate, "not private" the candidate nearest to a movie drawn
- * from the user's measure: the projection where everything is allowed. */
+ * Prints CSV: epsilon,method,hit rate,standard error. "one for all" is the candidate that most
+ * validation users like, said to everybody (epsilon 0), "uniform" any candidate, "not private" the
+ * candidate nearest to a movie drawn from the user's measure: the projection where everything is
+ * allowed. */
 #include "recommend_data.h"
 
 #include "mechanism/baselines.h"
@@ -33,7 +36,7 @@
 
 /* ---- mechanisms ---- */
 
-/* What one user brings: rated inputs, and which candidates are hits. */
+/* One user: rated inputs, and which candidates are hits. */
 struct user {
     size_t n;
     size_t *rows; /* (n) of the cost */
@@ -109,7 +112,8 @@ static void law_wpm(const struct split *split, const struct user *user, double e
     free(bounds);
 }
 
-/* KPM over the genres, then any candidate of the genre; of a genre without candidates, any at all. */
+/* KPM over the genres, then any candidate of the genre; of a genre without candidates, any at
+ * all. */
 static void law_kpm(const struct data *data, const struct split *split, const struct user *user,
                     double epsilon, double total, double *q)
 {
@@ -172,7 +176,7 @@ struct trial {
     double epsilon, total;
     double *shape; /* (n_candidates) of the base measure; NULL: uniform */
     size_t popular;
-    size_t users_max; /* of those who are tried */
+    size_t users_max; /* of the users that are evaluated */
 };
 
 static size_t nearest(const struct split *split, size_t row)
@@ -207,7 +211,7 @@ static void find_law(const struct trial *t, const struct user *user, double *q)
     }
 }
 
-/* Users of one kind; those who have rated no input movie bring no measure and are left out. */
+/* Users of one kind; those without a rated input movie have no measure and are left out. */
 static void try_users(const struct trial *t, int is_test, struct tally *tally)
 {
     const size_t n = t->split->n_inputs;
@@ -241,7 +245,7 @@ static size_t n_likes(const struct data *data, const struct split *split, size_t
     return n;
 }
 
-/* The total mass that does best on validation users, and how good it is. */
+/* The total mass with the best hit rate on validation users, and that rate. */
 static double choose_total(struct trial *t, size_t n_masses)
 {
     double best = -1, best_total = 1;
@@ -258,7 +262,8 @@ static double choose_total(struct trial *t, size_t n_masses)
     return best;
 }
 
-/* The power of the candidates' likes and the total mass that do best on some of the validation users. */
+/* The power of the candidates' likes and the total mass with the best hit rate on some of the
+ * validation users. */
 static void choose_shape(struct trial *t)
 {
     static const double powers[] = {0, 1, 2, 4, 8, 16};

@@ -14,8 +14,8 @@
 # EPSILONS    of one report                   (.2 .5 1 2 3 4)
 # BIN, OUT    programs, folder                (build/bench/bin, build/experiments/recommend)
 #
-# recommend.c says what is done. Ratings of four fifths of the users are public here: they make the
-# embedding and choose the total masses; the others' ratings are what the mechanisms see.
+# recommend.c has the details. Ratings of four fifths of the users are public here: they make the
+# embedding and choose the total masses; the others' ratings are the private data.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 out=${out:-$PWD/build/experiments/recommend}

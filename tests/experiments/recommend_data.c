@@ -51,7 +51,7 @@ static size_t genre_of(struct genre_names *names, const char *word, size_t len)
     return names->n++;
 }
 
-/* The genres stand after the last comma; titles may have commas, genres do not. */
+/* The genres follow the last comma; titles may have commas, genres do not. */
 static void read_movies(struct data *data, const char *path)
 {
     char line[LINE_LEN];

@@ -1,5 +1,5 @@
-/* Ratings of movies and one split of them into what is public, what is asked and what can be answered: for
- * recommend.c, which says what it is about. Failures end the program with a sentence. */
+/* Ratings of movies and one split of them into public, private and candidate parts, for
+ * recommend.c. Failures end the program with a sentence. */
 #ifndef DPOT_EXPERIMENTS_RECOMMEND_DATA_H
 #define DPOT_EXPERIMENTS_RECOMMEND_DATA_H
 
@@ -23,7 +23,7 @@ struct data {
 
 struct split {
     int *is_test_user; /* (n_users) */
-    int *is_candidate; /* (n_movies) of the fifth that may be recommended */
+    int *is_candidate; /* (n_movies) true: in the fifth that may be recommended */
     size_t n_candidates, n_inputs;
     size_t *candidates; /* (n_candidates) */
     size_t *inputs;     /* (n_inputs) the other movies */
@@ -39,7 +39,8 @@ void *memory(size_t n, size_t size);
 void data_read(struct data *data, const char *ratings_path, const char *movies_path);
 void data_release(struct data *data);
 
-/* Fifths of users and movies drawn by `seed`, candidates, the embedding of the others and their costs. */
+/* Fifths of users and movies drawn by `seed`, candidates, the embedding of the others and their
+ * costs. */
 void split_init(struct split *split, const struct data *data, size_t n_candidates, uint64_t seed);
 void split_release(struct split *split);
 

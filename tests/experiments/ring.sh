@@ -1,5 +1,5 @@
 #!/bin/sh
-# The ring example (002, section 5.1 and figure 1): what WPM and KPM make of one measure, and how
+# The ring example (002, section 5.1 and figure 1): the laws of WPM and KPM for one measure, and how
 # fast Algorithm 1 converges for several regularisations.
 #
 #   cmake --preset release && cmake --build --preset release --target dpot

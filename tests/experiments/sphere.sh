@@ -70,7 +70,7 @@ for dim in $dims; do
             --out run --quiet --json >/dev/null
         "$bin/dpot" estimate --campaign wpm.json --pool run/pool.npy --out mean.csv --quiet --json >/dev/null
         "$bin/dpot" convert --in run/vectors_true.npy --out true.csv --quiet >/dev/null
-        # A pool does not tell whose a report is: the cost is that of devices that all have (1, 0,
+        # A pool does not identify devices: the cost is that of devices that all have (1, 0,
         # ..., 0).
         "$bin/dpot" simulate --campaign wpm.json --data same.csv --devices "$devices" --in-process --seed "$seed" \
             --out same --quiet --json >/dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The experiment on check-ins that are invented: it ends with a table and pictures, WPM is nearer to
-# the truth than KPM, a second start does nothing again, and what is wrong is refused.
+# The experiment on invented check-ins: it writes a table and pictures, WPM is nearer to the truth
+# than KPM, a second start repeats nothing, and wrong settings are refused.
 #   sh test_gowalla.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/test_experiment.inc.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The experiment on people who are invented: its reports come from the client, it ends with a table
-# and pictures, the private points are nearer than those that know nothing, a second start does
-# nothing again, and what is wrong is refused.
+# The experiment on invented people: reports come from the client, it writes a table and pictures,
+# the private points are nearer than a guess without data, a second start repeats nothing, and wrong
+# settings are refused.
 #   sh test_us_barycenter.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/test_experiment.inc.sh"

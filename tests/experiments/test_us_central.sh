@@ -1,6 +1,6 @@
 #!/bin/sh
-# The experiment on people who are invented: it ends with tables and pictures, privacy costs
-# something and not much, a second start does nothing again, and what is wrong is refused.
+# The experiment on invented people: it writes tables and pictures, the cost of privacy is positive
+# and small, a second start repeats nothing, and wrong settings are refused.
 #   sh test_us_central.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/test_experiment.inc.sh"

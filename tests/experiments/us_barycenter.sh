@@ -22,8 +22,8 @@
 # Settings, by environment: OUT (build/experiments/us_barycenter), BIN (build/release/bin, built
 # when it is not there), SEED (1), INDEX and LAPLACE: lists of n:epsilon, n people in each group,
 # such as "2000:4 100000:1"; an empty list leaves the mechanism out. All in all 2.6 million devices
-# take half an hour on one core; a run that was stopped goes on where it was when it is called again
-# with the same settings.
+# take half an hour on one core; a stopped run resumes when it is called again with the same
+# settings.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 
@@ -55,7 +55,7 @@ done
 [ -f "$data" ] && [ -r "$data" ] || fail "DATA is ${DATA}: there is no tract2000_race.csv.gz in it" 6
 build_dpot
 
-# Results belong to these; others there are thrown away.
+# Results belong to these settings; those of others are removed.
 mkdir -p "$out/runs"
 {
     echo "seed $seed"

@@ -10,8 +10,8 @@
 # OUT     folder of the results                            (default build/experiments/us_central)
 # RUNS    runs of each setting, each on a sample of its own (10)
 # N1, N4  records for k = 1, and of each group for k = 4    (200000, 100000)
-# SIZES of the curve, k = 1 ("2000 4000 8000 16000 32000 64000 128000") EPSILONS, SUPPORT, STARTS,
-# SEED, BIN ("1 5", 48, 10, 1, build/release/bin)
+# SIZES   of the curve, k = 1 ("2000 4000 8000 16000 32000 64000 128000")
+# EPSILONS, SUPPORT, STARTS, SEED, BIN   ("1 5", 48, 10, 1, build/release/bin)
 #
 # What is measured. A record is the centre of the tract of a person drawn at random, with
 # replacement, from all of the conterminous states in 2000 (white_nh, asian_nh, black_nh, hispanic

@@ -1,6 +1,7 @@
-# Makes one C file of the examples in the comments of headers, a function for each header. An example
-# is a run of lines that begin with " *" and five spaces, with a statement in it. A remark may follow a
-# statement behind two spaces. "= ..." stands for any value; other lines with "(...)" are left out.
+# Makes one C file of the examples in the comments of headers, a function for each header. An
+# example is a run of lines that begin with " *" and five spaces and contain a statement. A remark
+# may follow a statement after two spaces. "= ..." stands for any value; other lines with "(...)"
+# are skipped.
 #   awk -f examples.awk examples.txt HEADER...
 
 FILENAME == ARGV[1] {

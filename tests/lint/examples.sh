@@ -23,7 +23,7 @@ warnings='-std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror'
     -Wno-unused-but-set-variable -Wno-unused-but-set-parameter -fsyntax-only \
     -Icommon -Icommon/include -I. -Iaggregator -Iclient/include "$scratch/headers.c"
 
-# The page's example is client/doc/example.c; without arguments it prints its usage and exits with 2.
+# The example of the page is client/doc/example.c: without arguments it prints its usage, exit 2.
 sed -e '1,/^\.SH EXAMPLE/d' -e '/^\.nf/d' -e '/^\.fi/,$d' -e 's/^\\&//' -e 's/\\e/\\/g' \
     client/doc/libdpot.3 >"$scratch/page.c"
 cmp client/doc/example.c "$scratch/page.c"

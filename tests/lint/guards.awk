@@ -1,5 +1,5 @@
-# Every header has a guard DPOT_<ROOM>_<FILE>_H, opened by its first two directives. The room is the
-# last folders of its path, one or more ("src" and "include" do not count, "unit" need not);
+# Every header has a guard DPOT_<MODULE>_<FILE>_H, opened by its first two directives. The module is
+# the last folders of its path, one or more ("src" and "include" do not count, "unit" need not);
 # installed headers, in include/dpot/, may do without.
 
 function complain(text)
@@ -50,7 +50,7 @@ function finish()
         return
     }
     if (n_directives < 2 || first !~ /^#ifndef DPOT_/ || !fits_either(substr(first, 9))) {
-        complain("guard: it must begin with #ifndef DPOT_<ROOM>_<FILE>_H")
+        complain("guard: it must begin with #ifndef DPOT_<MODULE>_<FILE>_H")
     } else if (second != "#define " substr(first, 9)) {
         complain("guard: #define " substr(first, 9) " must follow its #ifndef")
     }

@@ -1,8 +1,9 @@
-# Who may include whom, and the doors of third-party headers (common/README.md has the picture).
+# The modules that each module may include, and the files that may include third-party headers
+# (common/README.md has the picture).
 #   awk -v list=FILE -f layers.awk files...     `list` names every file of the tree, one a line
 
-# A row: a module (its folder) and the modules that it may include. Modules stand in the order of their
-# dependencies: a row names rows above it only, so that no two modules can include each other.
+# A row: a module (its folder) and the modules that it may include. A row names only rows above it,
+# so that no two modules can include each other.
 function allow(module, modules,    names, n, i)
 {
     n = split(modules, names, " ")

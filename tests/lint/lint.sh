@@ -1,9 +1,9 @@
 #!/bin/sh
-# Checks the house rules that no compiler knows, over every C file of a tree:
+# Checks the rules of this repository that no compiler checks, over every C file of a tree:
 #   sh tests/lint/lint.sh [ROOT]
-# layers and doors (layers.awk), banned calls, private measures and comments (text.awk), header
-# guards (guards.awk), and the format when clang-format is installed. Then the columns of C files and
-# of comments in scripts (columns.awk), and of commit subjects.
+# layers and third-party headers (layers.awk), banned calls, private measures and comments
+# (text.awk), header guards (guards.awk), and the format when clang-format is installed. Then the
+# columns of C files and of comments in scripts (columns.awk), and of commit subjects.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$here/../..}" || exit 2
@@ -12,7 +12,7 @@ scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
-# Subjects obey this from the next commit after it on.
+# Subjects are checked after this commit.
 subject_base=${LINT_SUBJECT_BASE:-05fc9319f71ee2cc7b819f87b85898109bc762d9}
 subject_max=72
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What ships must draw from the operating system only: no artefact named may contain the seeded
-# source or the simulation seam, nor import what could replace libsodium's randomness. Of common/cli and
-# common/files, and of zlib, libdpot has nothing.
+# Shipped artefacts take randomness from the operating system only: none may contain the seeded
+# source or the hook of simulation, or import a replacement of libsodium's randomness. libdpot
+# contains nothing of common/cli, common/files and zlib.
 #   sh tests/lint/symbols.sh libdpot.so libdpot.a dpot-device dpotd
 set -u
 forbidden='dpot_insecure_test_rng_linked

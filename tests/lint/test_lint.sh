@@ -8,7 +8,7 @@ trap 'exit 130' INT TERM
 failed=0
 n_cases=0
 
-# A tree that keeps every rule.
+# A tree that follows every rule.
 plant_tree() {
     tree=$scratch/tree
     rm -rf "$tree"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A number that stands in a source and on a page must be the same: truths.txt has a row for each.
+# A number in a source and on a page must be the same: truths.txt has a row for each.
 #   sh truths.sh ROOT BIN_FOLDER [TABLE]
 # A row is SOURCE :: PAGE :: TEXT. The page must hold the text, in which the value of the source
 # replaces {...}:
@@ -7,7 +7,7 @@
 #   {^}       the exponent of a power of two
 #   {/N}      the number divided by N
 # SOURCE  NAME, or NAME|NAME...: a number by #define or in an enum of a C source. One of the names
-#         must be defined, and all definitions must agree. FILE.c:NAME looks in FILE.c alone.
+#         must be defined, and all definitions must agree. FILE.c:NAME: in FILE.c only.
 #         FILE:/REGEX/: the match of \(...\) in a file of the repository.
 # PAGE    a file, or "help PROGRAM COMMAND". Pages are read as one line, without the mark-up of man
 #         pages and comments.

@@ -192,7 +192,7 @@ static void take_over(const char *folder, enum test_loss loss)
 
 /* ---- faults ---- */
 
-/* What the process reports at its end. */
+/* The result that the process writes at its end. */
 struct ending {
     size_t n_operations;
     unsigned char is_hit;
@@ -264,7 +264,7 @@ void disk_end(void)
 
 /* ---- running a scene ---- */
 
-void disk_tell(unsigned char what)
+void disk_report(unsigned char what)
 {
     disk_must(write(disk_state.out, &what, 1) == 1);
 }
@@ -288,28 +288,30 @@ static void live(const char *folder, const struct disk_plan *plan, void (*scene)
     _exit(leaks ? EXIT_LEAKED : 0);
 }
 
-static void hear(int in, struct disk_life *life)
+static void ignore_report(int in, struct disk_outcome *outcome)
 {
     struct ending ending;
     ssize_t n = 1;
-    while (n > 0 && life->n_told < sizeof life->told) {
-        n = read(in, life->told + life->n_told, sizeof life->told - life->n_told);
-        life->n_told += n > 0 ? (size_t)n : 0;
+    while (n > 0 && outcome->n_reported < sizeof outcome->reported) {
+        n = read(in, outcome->reported + outcome->n_reported,
+                 sizeof outcome->reported - outcome->n_reported);
+        outcome->n_reported += n > 0 ? (size_t)n : 0;
     }
-    disk_must(life->n_told < sizeof life->told);
-    if (life->n_told >= sizeof ending) { /* garbage from a process that has failed: see `failure` */
-        life->n_told -= sizeof ending;
-        memcpy(&ending, life->told + life->n_told, sizeof ending);
-        life->n_operations = ending.n_operations;
-        life->is_hit = ending.is_hit == 1;
+    disk_must(outcome->n_reported < sizeof outcome->reported);
+    if (outcome->n_reported >=
+        sizeof ending) { /* the content is invalid after a failure: see `failure` */
+        outcome->n_reported -= sizeof ending;
+        memcpy(&ending, outcome->reported + outcome->n_reported, sizeof ending);
+        outcome->n_operations = ending.n_operations;
+        outcome->is_hit = ending.is_hit == 1;
     }
 }
 
 void disk_run(const char *folder, const struct disk_plan *plan, void (*scene)(void *ctx), void *ctx,
-              struct disk_life *life)
+              struct disk_outcome *outcome)
 {
     int ends[2], status = 0;
-    *life = (struct disk_life){.n_told = 0};
+    *outcome = (struct disk_outcome){.n_reported = 0};
     disk_must(strlen(folder) < DISK_PATH_MAX / 2 && pipe(ends) == 0);
     (void)fflush(NULL);
     const pid_t child = fork();
@@ -319,14 +321,14 @@ void disk_run(const char *folder, const struct disk_plan *plan, void (*scene)(vo
         live(folder, plan, scene, ctx, ends[1]);
     }
     (void)close(ends[1]);
-    hear(ends[0], life);
+    ignore_report(ends[0], outcome);
     (void)close(ends[0]);
     disk_must(waitpid(child, &status, 0) == child);
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
-    life->failure = code == EXIT_STOPPED && plan->fault == DISK_CUT ? 0
-                    : code == EXIT_LEAKED                           ? 512
-                                                                    : code;
-    if (life->failure == 0 || life->failure == 512) {
+    outcome->failure = code == EXIT_STOPPED && plan->fault == DISK_CUT ? 0
+                       : code == EXIT_LEAKED                           ? 512
+                                                                       : code;
+    if (outcome->failure == 0 || outcome->failure == 512) {
         take_over(folder, plan->loss);
     }
 }

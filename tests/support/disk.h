@@ -11,10 +11,10 @@
  * new, changed or removed name until a sync of its folder does. A sync that fails has written some
  * of it and discards the rest. Folders themselves are durable at once. Locks are not modelled.
  *
- *     scene(): opens, writes, and reports what was acknowledged (disk_tell)
- *     for (plan.at = 1; life.is_hit; plan.at++) {
- *         disk_run(folder, &plan, scene, ctx, &life);       in a child process
- *         ... open the folder again, compare with life.told ...
+ *     scene(): opens, writes, and reports what was acknowledged (disk_report)
+ *     for (plan.at = 1; outcome.is_hit; plan.at++) {
+ *         disk_run(folder, &plan, scene, ctx, &outcome);       in a child process
+ *         ... open the folder again, compare with outcome.reported ...
  *     } */
 #ifndef DPOT_TESTS_SUPPORT_DISK_H
 #define DPOT_TESTS_SUPPORT_DISK_H
@@ -37,14 +37,14 @@ struct disk_plan {
     bool lies;           /* syncs report success and do nothing: for broken twins */
 };
 
-#define DISK_TOLD_MAX 4096
+#define DISK_REPORTED_MAX 4096
 
 /* The result of a scene. */
-struct disk_life {
+struct disk_outcome {
     bool is_hit;         /* operation `at` was reached */
     size_t n_operations; /* 0 when the machine stopped */
-    size_t n_told;       /* bytes */
-    unsigned char told[DISK_TOLD_MAX];
+    size_t n_reported;   /* bytes */
+    unsigned char reported[DISK_REPORTED_MAX];
     int failure; /* 0, or how the process ended contrary to the plan: an exit status, 256 + a
                     signal, or 512: it leaked memory (with a leak checker) */
 };
@@ -52,10 +52,10 @@ struct disk_life {
 /* Runs the scene in a child process that has the folder on this disk, and leaves in the folder what
  * survives. `folder` has no trailing slash and no links in it, and at most two levels below it. */
 void disk_run(const char *folder, const struct disk_plan *plan, void (*scene)(void *ctx), void *ctx,
-              struct disk_life *life);
+              struct disk_outcome *outcome);
 
-/* For scenes: records one byte of what was acknowledged to the outside, in life.told. */
-void disk_tell(unsigned char what);
+/* For scenes: records one byte that stands for an acknowledgement, in outcome.reported. */
+void disk_report(unsigned char what);
 
 /* Empties a folder; creates it if it is missing. */
 void disk_clear(const char *folder);

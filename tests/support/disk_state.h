@@ -16,7 +16,7 @@ struct change {
 
 /* A file, independent of its names. */
 struct disk_file {
-    struct disk_file *next; /* every file there has been */
+    struct disk_file *next; /* all files ever created */
     uint8_t *durable;
     size_t len;
     struct change *pending;

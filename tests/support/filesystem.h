@@ -46,7 +46,7 @@ struct test_filesystem {
     struct test_name durable[TEST_NAMES_MAX];
     struct test_name_change *changes; /* pending, in order */
     size_t n_changes;
-    struct test_inode *inodes; /* every inode there has been */
+    struct test_inode *inodes; /* all inodes ever created */
     bool is_locked;
     bool is_down; /* nothing works until test_filesystem_restart */
     uint64_t random;

@@ -1,5 +1,5 @@
-/* The clock of devices in system tests: ahead of the wall clock, so that nothing waits for back-off or the send
- * delay. */
+/* The clock of devices in system tests: ahead of the wall clock, so that back-off and send delays
+ * are over. */
 #ifndef DPOT_TESTS_SYSTEM_AHEAD_H
 #define DPOT_TESTS_SYSTEM_AHEAD_H
 

@@ -1,9 +1,9 @@
-# What the tests that run the three programs share.
+# Shared by the tests that run the three programs.
 #   . programs.inc.sh     with the folder of the programs in $1, from a folder beside it
 . "$(dirname "$0")/../scratch.inc.sh"
 
-# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output. EXPECTED_EXIT "not0": any
-# other that is not a signal's.
+# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output.
+# EXPECTED_EXIT "not0": any other code that is not a signal's.
 check() {
     name=$1 expected=$2 pattern=$3
     shift 3
@@ -41,7 +41,7 @@ start() { # OPTIONS
     wait_for "$dir/url"
     url=$(cat "$dir/url")
 }
-# A way to the server that stays when it is started again, on whatever port: $front, for devices.
+# $front: an address of the server for devices, the same after a restart on another port.
 open_front() {
     "$bin/delivery_network" "$dir/url" "$dir/front" pass &
     others="$others $!"
@@ -58,7 +58,7 @@ stop() { # SIGNAL: TERM unless named, after which it must end with 0
 # The programs as the administrator calls them.
 dpot() { "$bin/dpot" "$@" --server "$url"; }
 
-# The last word: the counts, and whether all is well.
+# Prints the counts; fails if a check failed.
 conclude() {
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]

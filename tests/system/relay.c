@@ -117,7 +117,7 @@ void relay_tell_status(int device, const char *status)
     (void)relay_send(device, text, (size_t)len);
 }
 
-/* The file appears whole. */
+/* The file appears atomically. */
 static bool write_url(const char *url_file, const struct sockaddr_in *address)
 {
     char temporary[1024];

@@ -1,6 +1,6 @@
-# What the tests share that run programs in a folder of their own.
+# Shared by the tests that run programs in a scratch folder.
 #   . scratch.inc.sh     with the folder of the programs in $1
-# Gives $bin, $dir (removed at the end, as $server and $others are stopped), $now, and the functions below.
+# Sets $bin, $dir (removed at the end; $server and $others are stopped) and $now.
 bin=$(cd "$1" && pwd)
 dir=$(mktemp -d)
 server=
@@ -22,14 +22,14 @@ fail() {
     failed=$((failed + 1))
     echo "FAILED $1"
 }
-# need COMMAND...: without which there is nothing to test; what it says is in $dir/out.
+# need COMMAND...: ends the test if it fails; its output is in $dir/out.
 need() {
     "$@" >"$dir/out" 2>"$dir/err" || { echo "FAILED to prepare: $*"; cat "$dir/out" "$dir/err"; exit 1; }
 }
 # json FILE KEY: the value of a key of a one-line JSON object.
 json() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1; }
 stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
-wait_for() { # FILE: until it is there and not empty
+wait_for() { # FILE: until it exists and is not empty
     for _ in $(seq 1 2400); do
         [ -s "$1" ] && return
         sleep 0.05

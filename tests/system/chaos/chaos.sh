@@ -1,12 +1,12 @@
 #!/bin/sh
-# A storm: processes that hold many devices each, and a server, are killed at random moments while a
-# network between them loses answers, resets connections, answers 503, sends twice, and disks fill
-# up. Then the sums of both sides are compared, and the pools with the answers to the devices,
-# report by report.
+# Processes that run many devices each, and a server, are killed at random moments while a network
+# between them loses answers, resets connections, answers 503, sends twice, and disks fill up. Then
+# the sums of both sides are compared, and the pools with the answers to the devices, report by
+# report.
 #   sh chaos.sh BIN_FOLDER          (tests/chaos.sh is the long one, with its options)
 # Environment: KILLS, DEVICES, SECONDS, SEED; DISK=tmpfs|limit: how a disk is full (default: tmpfs
-# where one may be mounted, for the server and for the devices; otherwise the server's files meet
-# their largest size, ulimit -f).
+# where one may be mounted, for the server and for the devices; otherwise the size of the server's
+# files is limited by ulimit -f).
 set -u
 bin=$1
 kills=${KILLS:-200}
@@ -123,7 +123,7 @@ metric() { # NAME [PATTERN]
         'index($1, name) == 1 && $1 ~ "^" name "([{]|$)" && (pattern == "" || index($1, pattern)) { n += $2 }
          END { printf "%d\n", n + 0 }' "$dir/metrics"
 }
-# At any moment, and what was accepted stays accepted whatever was killed.
+# At any moment; accepted reports stay accepted after any kill.
 accepted_before=0
 n_laws=0
 law() {
@@ -142,7 +142,7 @@ sums_of_devices() { # FILE
         fail "a device's sums: $(cat "$1.err")"
 }
 
-# ---- the stage ----
+# ---- set-up ----
 
 "$bin/dpotd" init --dir "$dir/server/d" --listen 127.0.0.1:0 --json >"$dir/init.json" || exit 1
 pin=$(json "$dir/init.json" pin)
@@ -177,7 +177,7 @@ for worker in 0 1 2 3; do
     work "$worker"
 done
 
-# ---- the storm: who is killed after how long, by the seed ----
+# ---- the faults: which process is killed when, by the seed ----
 
 awk -v seed="$seed" -v n="$kills" -v mean="$(awk "BEGIN { print $seconds / $kills }")" -v workers="$workers" 'BEGIN {
     srand(seed)
@@ -193,7 +193,7 @@ copied=
 share() { [ "$i" -eq $((kills * $1 / 100 + (kills * $1 < 100))) ]; }
 while read -r i pause victim <&3; do
     sleep "$pause"
-    # Every tenth time a disk is full for a while, and somebody is killed then.
+    # Every tenth time a disk is full for a while, and a process is killed then.
     if [ $((i % 10)) -eq 5 ]; then
         n_full=$((n_full + 1))
         if [ "$disk" = tmpfs ]; then
@@ -243,7 +243,7 @@ while read -r i pause victim <&3; do
     fi
 done 3<"$dir/schedule"
 
-# ---- the calm ----
+# ---- without faults ----
 
 for worker in 0 1 2 3; do
     kill_worker "$worker"
@@ -274,24 +274,23 @@ for id in $campaigns; do
     done
 done
 stop TERM
-start || exit 1 # what it has counted is what it says after a restart
+start || exit 1 # its counts are the same after a restart
 law
 stop TERM
 
 "$bin/chaos_verify" "$dir/server/d/dpot.db" "$dir/observed" >"$dir/ids" 2>"$dir/ids.err" ||
     fail "report by report: $(head -n 5 "$dir/ids.err"; cat "$dir/ids")"
-# The comparison sees what it is for: an acknowledged report that is missing, one that nobody sent,
-# one altered.
+# The comparison detects a missing acknowledged report, one that was not sent, and an altered one.
 caught() { # NAME LOG
     if "$bin/chaos_verify" "$dir/server/d/dpot.db" "$2" >/dev/null 2>&1; then fail "not seen: $1"; else pass; fi
 }
 counted=$(awk '$3 == "accepted" { print $2; exit }' "$dir/observed")
 { cat "$dir/observed" && echo "lost ffffffffffffffffffffffffffffffff accepted"; } >"$dir/twin"
-caught 'a report that was acknowledged and is not there' "$dir/twin"
+caught 'a report that was acknowledged and is missing' "$dir/twin"
 grep -v -F "sent $counted" "$dir/observed" >"$dir/twin"
 caught 'a report that nobody sent' "$dir/twin"
 awk -v id="$counted" '$1 == "sent" && $2 == id { $4 = ($4 + 1) % 8 } { print }' "$dir/observed" >"$dir/twin"
-caught 'a report that is not the one that was sent' "$dir/twin"
+caught 'a report that differs from the one sent' "$dir/twin"
 { cat "$dir/observed" && echo "told $counted accepted"; } >"$dir/twin"
 caught 'a report that was accepted twice' "$dir/twin"
 if [ -n "$copied" ]; then
@@ -300,7 +299,7 @@ if [ -n "$copied" ]; then
 fi
 "$bin/dpotd" doctor --config "$dir/server/d/dpotd.json" >"$dir/doctor" 2>&1 || fail "doctor: $(cat "$dir/doctor")"
 
-# The log tells nothing of a device: no report by its id, no address but the server's own.
+# The log identifies no device: no report by its id, no address but the server's own.
 awk '$1 == "sent" { print $2 }' "$dir/observed" >"$dir/sent"
 if grep -q -F -f "$dir/sent" "$dir/log"; then fail 'the log names a report'; else pass; fi
 if grep -v ' url=\|listening on' "$dir/log" | grep -q '127\.0\.0\.1'; then fail 'the log has an address'; else pass; fi
@@ -314,7 +313,7 @@ pooled=$(value "$dir/ids" ids_pooled)
 accepted=$(metric dpotd_reports_accepted_total)
 holds 'server: accepted is what is in the pools' "$accepted" -eq "$pooled"
 holds 'server: the pools say so' "$pools" -eq "$pooled"
-holds 'both: a device counts as answered what it was told' "$answered" -le "$(value "$dir/ids" ids_told)"
+holds 'both: a device counts as answered what was delivered to it' "$answered" -le "$(value "$dir/ids" ids_told)"
 holds 'both: what is counted was answered here, or has ended or waits here' "$((pooled - answered))" -le "$ended"
 holds 'both: what is counted was answered here, or more' "$pooled" -ge "$answered"
 holds 'both: no report was sent that was not submitted' "$(value "$dir/ids" ids_sent)" -le "$(d submitted)"
@@ -342,7 +341,7 @@ done
 row pending "$(value "$dir/stormy" pending)" "$(d pending)" "$(metric dpotd_reports_pending)"
 echo
 echo "across: $pooled reports in the pools = $answered accepted or duplicate at their devices" \
-    "+ $((pooled - answered)) that arrived and were dropped there before they heard of it"
+    "+ $((pooled - answered)) that arrived and were dropped there before their answer was delivered"
 echo "report by report: $(tr '\n' ' ' <"$dir/ids")"
 echo "kills: $n_server of the server, $n_worker of devices; $n_full times a full disk ($disk); sums of the server" \
     "checked $n_laws times; seed $seed"

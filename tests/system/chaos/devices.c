@@ -1,14 +1,18 @@
-/* Many devices in one process, which may be killed at any moment and started again: each is a folder, and the
- * shipping client over real HTTP.
+/* Many devices in one process, which may be killed at any moment and started again: each is a
+ * folder, and the shipping client over real HTTP.
  *
  *     chaos_devices run PREFIX FIRST N PIN URL_FILE CAMPAIGN...
- *         opens PREFIX-FIRST and the N - 1 folders after it and reports to every campaign whenever it may, until it is killed
+ *         opens PREFIX-FIRST and the N - 1 folders after it and reports to every campaign whenever
+ *         it may, until it is killed
  *     chaos_devices settle PREFIX FIRST N PIN URL_FILE SECONDS
- *         sends what waits, under a clock that is two hours ahead, so that no device waits for its next try
+ *         sends what waits, under a clock that is two hours ahead, so that no device waits for its
+ *         next try
  *     chaos_devices status PREFIX FIRST N PIN
- *         prints the sums of what their ledgers count, and checks each of them: exit 1 when one does not add up
+ *         prints the sums of what their ledgers count, and checks each of them: exit 1 when one
+ *         does not add up
  *
- * Every seventh device has room for two reports only, and every eleventh withdraws consent for a while. */
+ * Every seventh device has room for two reports only, and every eleventh withdraws consent for a
+ * while. */
 #include "base/crypto.h"
 
 #include <dpot/dpot.h>
@@ -23,7 +27,7 @@
 #define CAMPAIGNS_MAX 8
 #define PATH_SIZE 512
 #define AHEAD_MS INT64_C(7200000)
-#define ROUNDS_A_WITHDRAWAL 60 /* turns between two changes of mind */
+#define ROUNDS_A_WITHDRAWAL 60 /* turns between two changes of consent */
 
 struct device {
     char folder[PATH_SIZE];
@@ -31,7 +35,7 @@ struct device {
     struct dpot_filesystem *files;
     dpot_client *client;
     bool is_enrolled[CAMPAIGNS_MAX], is_over[CAMPAIGNS_MAX];
-    dpot_status told; /* the last refusal on standard error */
+    dpot_status last_refusal; /* the last refusal on standard error */
 };
 
 static struct device devices[DEVICES_MAX];
@@ -93,11 +97,11 @@ static dpot_status open_device(struct device *d, char *text, size_t size)
     return status;
 }
 
-/* Tells a refusal that is not the one before; a handle that has seen its disk fail is opened again. */
+/* Prints a refusal unless it is the last one again; reopens a handle whose disk has failed. */
 static void heed(struct device *d, dpot_status status)
 {
-    if (status != DPOT_OK && status != d->told) {
-        d->told = status;
+    if (status != DPOT_OK && status != d->last_refusal) {
+        d->last_refusal = status;
         (void)fprintf(stderr, "device %zu: %s: %s\n", d->number, dpot_status_name(status),
                       dpot_client_last_error(d->client));
     }
@@ -113,7 +117,7 @@ static void report(struct device *d, size_t c)
     if (!d->is_enrolled[c]) {
         status = dpot_client_enroll(d->client, campaigns[c]);
         d->is_enrolled[c] = status == DPOT_OK;
-        d->is_over[c] = status == DPOT_ERR_CLOSED; /* asked again after the next start */
+        d->is_over[c] = status == DPOT_ERR_CLOSED; /* requested again after the next start */
     }
     if (d->is_enrolled[c]) {
         status = dpot_client_submit_points(d->client, campaigns[c], &place, NULL, 1, 1, NULL);
@@ -146,7 +150,7 @@ _Noreturn static void run(void)
         for (size_t i = 0; i < n_devices; i++) {
             struct device *d = &devices[i];
             if (!d->client && open_device(d, NULL, 0) != DPOT_OK) {
-                continue; /* a full disk, or another moment: next turn */
+                continue; /* a full disk or a temporary failure: retried at the next turn */
             }
             for (size_t c = 0; c < n_campaigns && d->client; c++) {
                 if (!d->is_over[c]) {
@@ -205,22 +209,22 @@ static uint64_t bin_of(const struct dpot_client_status *status, size_t bin)
     return n;
 }
 
-/* Adds the counts of a device; false when they are not there or do not add up. */
+/* Adds the counts of a device; false when they are missing or do not add up. */
 static bool add_up(struct device *d, uint64_t *n_submitted, uint64_t sums[N_BINS])
 {
     struct dpot_client_status status = {.struct_size = sizeof status};
     char text[400] = "no status";
     uint64_t sum = 0;
-    const bool is_told = open_device(d, text, sizeof text) == DPOT_OK &&
-                         dpot_client_get_status(d->client, &status) == DPOT_OK &&
-                         !status.is_exhausted;
+    const bool is_counted = open_device(d, text, sizeof text) == DPOT_OK &&
+                            dpot_client_get_status(d->client, &status) == DPOT_OK &&
+                            !status.is_exhausted;
     for (size_t bin = 0; bin < N_BINS; bin++) {
         sums[bin] += bin_of(&status, bin);
         sum += bin_of(&status, bin);
     }
     *n_submitted += status.n_submitted;
     close_device(d);
-    if (!is_told || sum != status.n_submitted) {
+    if (!is_counted || sum != status.n_submitted) {
         (void)fprintf(stderr, "%s: submitted %" PRIu64 ", sum %" PRIu64 "%s\n", d->folder,
                       status.n_submitted, sum,
                       status.is_exhausted ? ": the ledger is not trusted" : "");

@@ -1,14 +1,15 @@
-/* A network between many devices and a server that loses answers, resets connections, says 503, and sends
- * requests twice, by lot; and an observer, who holds the server's seal keys and writes down what passes.
+/* A network between many devices and a server that loses answers, resets connections, answers 503,
+ * and sends requests twice, at random; and an observer, who has the server's seal keys and logs the
+ * traffic.
  *
  *     chaos_network UPSTREAM_FILE URL_FILE SEED KEYS_FOLDER LOG CALM_FILE
  *
- * While CALM_FILE exists everything passes. A line of LOG, for each POST that the server may get and for each
- * receipt that came back from it, written before the device sees any of it:
+ * While CALM_FILE exists everything passes. A line of LOG, for each POST that the server may get
+ * and for each receipt that came back from it, written before the device sees any of it:
  *
- *     sent ID ROUND INDEX        a report on its way
- *     told ID STATUS             the device is being told so
- *     lost ID STATUS             the server has said so; the device will not hear it
+ *     sent ID ROUND INDEX        a report is being sent
+ *     told ID STATUS             the device gets this status
+ *     lost ID STATUS             the server answered so; the device will not get it
  *     unread BYTES               a body that none of the keys opens: always a fault */
 #include "base/splitmix.h"
 #include "keys/keys.h"
@@ -27,7 +28,7 @@
 #define ANSWER_MAX (1u << 20)
 #define LINE_SIZE 128
 
-/* What can happen to a POST, and how often of a hundred times; the rest passes. */
+/* The failures of a POST in per cent; the rest passes. */
 enum conduct { PASS, LOSE, RESET_AFTER, RESET_BEFORE, SAY_503, SAY_429, TWICE, CUT };
 static const struct {
     enum conduct conduct;
@@ -48,7 +49,7 @@ struct connection {
     struct dpot_batch batch;
 };
 
-/* ---- lots ---- */
+/* ---- random numbers ---- */
 
 /* The next number of a sequence that the seed decides. */
 static uint64_t draw(void)
@@ -122,7 +123,7 @@ static const char *body_of_answer(const struct connection *c)
     return end && strncmp(c->answer + 8, " 202", 4) == 0 ? end + 4 : NULL;
 }
 
-/* Whatever is no whole receipt has told nobody anything. */
+/* An incomplete receipt acknowledges nothing. */
 static void note_answer(const struct connection *c, const char *word)
 {
     enum dpot_report_status statuses[8];
@@ -149,7 +150,7 @@ static void reset(int device)
     (void)setsockopt(device, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
-/* Asks the server; false when no whole answer may have come. */
+/* Forwards to the server; false when the answer may be incomplete. */
 static bool ask(struct connection *c)
 {
     const int server = relay_pass_on(upstream_file, &c->request);
@@ -169,9 +170,9 @@ static bool ask(struct connection *c)
 
 static void answer(struct connection *c, enum conduct conduct)
 {
-    const bool is_heard = conduct == PASS || conduct == TWICE;
-    note_answer(c, is_heard ? "told" : "lost");
-    if (is_heard) {
+    const bool is_delivered = conduct == PASS || conduct == TWICE;
+    note_answer(c, is_delivered ? "told" : "lost");
+    if (is_delivered) {
         (void)relay_send(c->device, c->answer, c->answer_len);
     } else if (conduct == CUT) {
         (void)relay_send(c->device, c->answer, c->answer_len - 1);

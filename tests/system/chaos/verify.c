@@ -1,13 +1,14 @@
-/* Compares a store with what the observer of a network wrote down, report by report.
+/* Compares a store with the log of the observer of a network, report by report.
  *
  *     chaos_verify STORE LOG [LINES]
  *
- * STORE is a file that nobody writes. With LINES the store is a copy made after so many lines of LOG: it may
- * hold more than these lines say. Prints "NAME N" lines; exit 1 when one of these does not hold:
+ * STORE is a file that nobody writes. With LINES the store is a copy made after so many lines of
+ * LOG: it may hold more than these lines say. Prints "NAME N" lines; exit 1 when one of these does
+ * not hold:
  *
- *   every report that was acknowledged (accepted or duplicate, heard or not) is in a pool, once
+ *   every acknowledged report (accepted or duplicate, delivered or lost) is in a pool, once
  *   no report is in the pools twice
- *   none is there that no device sent; it is of the round and has the number of what was sent
+ *   each report in the pools was sent by a device, with the same round and index
  *   every sending of a report was the same
  *   at most one answer said accepted */
 #include "base/crypto.h"
@@ -119,7 +120,7 @@ static bool take_line(char *line)
     return true;
 }
 
-/* Lines after `n_trusted` say what was sent, and nothing about what must be there. */
+/* Lines after `n_trusted` show what was sent, but require nothing of the store. */
 static void read_log(const char *path, unsigned long n_trusted)
 {
     char line[256];
@@ -183,7 +184,7 @@ static void read_pools(const char *path)
 
 /* ---- both ---- */
 
-static void judge(const struct entry *e)
+static void check_entry(const struct entry *e)
 {
     if (e->n_pooled > 1) {
         fault(e->id, "is counted more than once");
@@ -212,7 +213,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < cap; i++) {
         const struct entry *e = &entries[i];
         if (e->id[0]) {
-            judge(e);
+            check_entry(e);
             n_sent += e->n_sent > 0;
             n_acknowledged += e->n_acknowledged > 0;
             n_told += e->n_told > 0;

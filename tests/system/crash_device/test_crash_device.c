@@ -1,4 +1,4 @@
-/* A device process gets SIGKILL inside a submit; the next process goes on from the files. */
+/* A device process gets SIGKILL inside a submit; the next process continues from the files. */
 #include "storage/ledger.h"
 #include "unit/client/world.h"
 
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A file hook over another one that kills its own process before an operation. */
+/* A file hook around another one; it kills its process before a given operation. */
 struct killer {
     struct dpot_filesystem hook;
     const struct dpot_filesystem *inner;
@@ -193,7 +193,7 @@ static void tear_down(void)
 
 TestSuite(crash_device, .init = set_up, .fini = tear_down, .timeout = 300);
 
-/* In a child: opens, enrolls, submits, pumps, and is killed on the way. True if it was. */
+/* In a child: opens, enrolls, submits, pumps. True if it was killed before the end. */
 static bool live_in_a_child(size_t kill_at, bool kills_after_charge)
 {
     int status = 0;
@@ -235,7 +235,7 @@ static size_t count_charges(void)
     return n;
 }
 
-/* In this process: goes on from the files to the end. */
+/* In this process: continues from the files and finishes. */
 static enum dpot_submit_outcome go_on(void)
 {
     struct dpot_filesystem *files = NULL;

@@ -371,7 +371,7 @@ Test(crash_server, a_server_killed_under_many_clients_keeps_what_it_acknowledged
 }
 
 /* On SIGTERM the server closes the service as dpotd does. */
-Test(crash_server, a_server_that_is_stopped_under_many_clients_answers_what_it_stored)
+Test(crash_server, a_server_stopped_under_many_clients_acknowledges_all_stored_reports)
 {
     static struct client clients[N_CLIENTS];
     const struct timespec wait = {.tv_nsec = 60000000};

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What was damaged on disk is named and refused, on the server and on the device, and mended as the man pages say:
-# every page of the store, its length, keys, tokens and configuration; ledger, spool, campaign and keys of a device; and
-# the store's files removed, renamed and replaced while they are served.
+# Damage on disk is named, refused, and repaired as the man pages say, on the server and on the
+# device: pages and length of the store, keys, tokens and configuration; ledger, spool, campaigns
+# and keys of a device; and the store's files removed, renamed and replaced while they are served.
 #   sh damage.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/../programs.inc.sh"
@@ -12,9 +12,10 @@ device() { # COMMAND NAME [OPTION...]
     "$bin/dpot-device" "$command" --dir "$dir/$folder" "$@"
 }
 doctor() { "$bin/dpotd" doctor --config "$dir/server/dpotd.json"; }
-serve() { timeout 60 "$bin/dpotd" serve --config "$dir/server/dpotd.json" --listen 127.0.0.1:0; } # what must end by itself
+# must end by itself
+serve() { timeout 60 "$bin/dpotd" serve --config "$dir/server/dpotd.json" --listen 127.0.0.1:0; }
 
-# ---- a server with reports, and devices: one answered, one with a report that waits ----
+# ---- a server with reports, and two devices: one answered, one with a pending report ----
 
 init
 "$bin/dpotd" init --dir "$dir/other" --listen 127.0.0.1:0 --json >/dev/null || exit 1
@@ -46,7 +47,7 @@ cp -a "$dir/server" "$dir/good"
 again() { rm -rf "$dir/server" && cp -a "$dir/good" "$dir/server"; }
 bytes() { head -c "$1" /dev/zero | tr '\0' '\377'; }
 overwrite() { bytes "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; } # FILE AT N
-# Every byte is another one afterwards, whatever it was; of a file that is no text.
+# Changes every byte, of a file that is no text.
 alter() { # FILE AT N
     dd if="$1" of="$dir/altered" bs=1 skip="$2" count="$3" 2>/dev/null
     LC_ALL=C tr '\000-\377' '\001-\377\000' <"$dir/altered" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
@@ -64,7 +65,7 @@ while [ "$page" -lt "$pages" ]; do
     [ ! -e "$dir/page.db" ] || fail "page $page of the store gave a backup"
     page=$((page + 1))
 done
-# The pages without which no server starts say so, in one sentence.
+# Damaged pages without which no server starts give one sentence.
 for page in 0 1; do
     again
     bytes 4096 | dd of="$dir/server/dpot.db" bs=4096 seek="$page" conv=notrunc 2>/dev/null
@@ -79,7 +80,7 @@ echo 'no database, although it is longer than a line' >"$dir/server/dpot.db"
 check 'a store that is none' 3 'not a database' doctor
 check 'serving a store that is none' 3 'not a database' serve
 
-# The remedy: the copy, under which what was counted before is a duplicate.
+# The remedy: the copy, where reports counted before are duplicates.
 check 'the damaged store is replaced by the copy' 0 'replaced-' \
     "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$dir/copy.db"
 check 'and the doctor is content' 0 'are fine' doctor
@@ -101,7 +102,7 @@ enroll crashed
 device report crashed --points "$dir/place.csv" --quiet >/dev/null || fail report
 device flush crashed --wait 60 --quiet >/dev/null || fail flush
 stop KILL 2>/dev/null
-check 'who looks at it after a crash' 0 '2 accepted' doctor
+check 'the doctor reads it after a crash' 0 '2 accepted' doctor
 start
 dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
 check 'what a crash left has everything' 0 '"accepted": *2[,}]' cat "$dir/pool.json"
@@ -159,7 +160,7 @@ accepted() { # N
     check "$1 reports are there" 0 "\"accepted\": *$1[,}]" cat "$dir/pool.json"
 }
 ready() { curl -s -o "$dir/readyz" -w '%{http_code}' "$url/readyz"; }
-# One report is in the database, one more only in the log.
+# One report is in the database, another only in the log.
 serve_two() {
     [ -z "$server" ] || stop
     again
@@ -171,15 +172,15 @@ serve_two() {
     device report first --points "$dir/place.csv" --quiet >/dev/null || fail report
     device report second --points "$dir/place.csv" --quiet >/dev/null || fail report
     cp -a "$dir/first" "$dir/first_again"
-    cp -a "$dir/second" "$dir/second_again" # does not wait longer each time
+    cp -a "$dir/second" "$dir/second_again" # so that each wait is equally short
     check 'a report before' 0 'accepted: 1' device flush first --wait 60
 }
-# refused NAME PATTERN: not ready, nothing is taken, and the log says why, once.
+# refused NAME PATTERN: not ready, no report is accepted, and the log has the reason, once.
 refused() {
     check "$1: not ready" 0 503 ready
     check "$1: the reason" 0 "$2" grep store.files "$dir/log"
     check "$1: the device keeps its report" 6 '1 pending' device flush second --wait 0
-    check "$1: told once" 0 '^1$' grep -c 'store.files.*state=refused' "$dir/log"
+    check "$1: logged once" 0 '^1$' grep -c 'store.files.*state=refused' "$dir/log"
 }
 
 stop_with() { # EXIT
@@ -214,7 +215,7 @@ cp "$dir/copy.db" "$dir/aside.db"
 mv "$dir/aside.db" "$db"
 refused 'a store that was replaced' 'dpot.db was replaced'
 check 'the doctor sees that' 3 'is not the file that process' doctor
-stop_with 6 # the one that was replaced has no name left, and is saved
+stop_with 6 # the replaced store has no name left, and is saved
 check 'the copy in its place is whole' 0 'reports: 1 accepted' doctor
 
 serve_two
@@ -222,7 +223,7 @@ rm "$db"
 refused 'a store that was removed' 'dpot.db was removed'
 check 'the doctor misses that too' 3 'missing' doctor
 stop_with 6
-check 'the server told where it is' 0 'rescued-' grep 'store.files' "$dir/log"
+check 'the log has its new name' 0 'rescued-' grep 'store.files' "$dir/log"
 check 'an empty one is not begun' 3 'dpotd restore' serve
 check 'nor is it fine' 3 'dpotd restore' doctor
 check 'nor migrated' 3 'dpotd restore' "$bin/dpotd" migrate --config "$dir/server/dpotd.json"
@@ -234,7 +235,7 @@ check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_ag
 accepted 3
 stop
 
-# A restore that was cut off: the former store has two names, or a copy is on its way.
+# An interrupted restore: the former store has two names, or a copy is incomplete.
 again
 ln "$db" "$db.replaced-20260101T000000Z"
 echo half >"$db.restoring"
@@ -265,7 +266,7 @@ check 'a spool that is gone is counted' 0 'dropped_lost: 1' device status d
 of fresh && for file in "$dir"/d/campaign-*; do alter "$file" 200 4; done # in the signature
 check 'an altered campaign is not reported to' 3 'altered or damaged' device report d --points "$dir/place.csv"
 device enroll d --quiet >/dev/null 2>&1 || enroll d
-check 'enrolling again mends it' 0 'report' device report d --points "$dir/place.csv"
+check 'enrolling again repairs it' 0 'report' device report d --points "$dir/place.csv"
 of plain && alter "$dir/d/keys" 100 4
 check 'damaged keys are fetched again' 0 'accepted: 1' device flush d --wait 60
 stop

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Nothing lost, nothing counted twice: eleven devices report to a server over a network that loses answers, says 503 and
-# 429, holds and hangs up; devices and server are killed and started again, a seal key is replaced, reports grow too old
-# or make room. Then the sums of the devices' status meet those of the server's /metrics and of its pools.
+# No report is lost or counted twice: eleven devices report to a server over a network that loses
+# answers, answers 503 and 429, holds answers and hangs up; devices and server are killed and
+# restarted, a seal key is replaced, reports become too old or make room. Then the sums of the
+# devices' status must equal those of the server's /metrics and pools.
 #   sh delivery.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/../programs.inc.sh"
@@ -23,7 +24,7 @@ new_campaign many && many=$id
 new_campaign closing && closing=$id
 new_campaign revised && revised=$id
 
-# device NAME CAMPAIGN CONDUCTS [OPTION...]: behind a network of its own.
+# device NAME CAMPAIGN CONDUCTS [OPTION...]: behind its own network.
 device() {
     name=$1 campaign=$2
     "$bin/delivery_network" "$dir/url" "$dir/$name.url" "$3" &
@@ -77,7 +78,7 @@ for name in lost busy limited expired old killed arrived patient closed full; do
     report "$name" || fail "report $name"
 done
 
-# A report that is killed, at whatever moment, is one report in the end.
+# A device killed at any moment of a report has made one report in the end.
 for pause in 0 0.005 0.01 0.02 0.04; do
     "$bin/dpot-device" report --dir "$dir/cut" --points "$dir/place.csv" >/dev/null 2>&1 &
     sleep "$pause"
@@ -86,7 +87,7 @@ for pause in 0 0.005 0.01 0.02 0.04; do
 done
 report cut || fail 'report after kills'
 
-# The server is killed, and a device meets nobody.
+# The server is killed, and a device finds no server.
 stop KILL
 flush patient 3 6
 flushed
@@ -114,7 +115,7 @@ metric() {
              END { print n + 0 }'
 }
 
-# A device is killed while its answer is on the way.
+# A device is killed while its answer is in flight.
 "$bin/dpot-device" flush --dir "$dir/killed" --wait 60 --quiet >/dev/null 2>&1 &
 held=$!
 for _ in $(seq 1 2400); do
@@ -164,7 +165,7 @@ equal 'devices: dropped for room' "$(total dropped_spool)" 1
 equal 'devices: closed' "$(total dropped_closed)" 1
 equal 'devices: pending' "$(total pending)" 0
 
-# The server's, and the two together.
+# The server's sums, and both together.
 accepted=$(metric dpotd_reports_accepted_total)
 duplicate=$(metric dpotd_reports_duplicate_total)
 rejected=$(metric dpotd_reports_rejected_total)
@@ -183,7 +184,7 @@ for id in $many $closing $revised; do
 done
 equal 'both: the pools hold what was accepted' "$pools" "$accepted"
 
-# After one more restart of the server nothing is different.
+# Another restart of the server changes nothing.
 stop TERM
 start
 equal 'server: accepted after a restart' "$(metric dpotd_reports_accepted_total)" "$accepted"
@@ -191,8 +192,8 @@ equal 'server: dropped after a restart' "$(metric dpotd_reports_dropped_total)" 
 equal 'server: submitted after a restart' "$(metric dpotd_reports_submitted_total)" \
     $((accepted + duplicate + rejected + dropped))
 
-# A device whose clock is a day ahead: its round of one campaign has not opened at the server, and that holds no report
-# of the other.
+# A device whose clock is a day ahead: its round of one campaign has not opened at the server; its
+# report to the other campaign is sent.
 sed 's/"opens": .*/"rounds": 2, "opens": "'"$(stamp $((now - 60)))"'", "closes": "'"$(stamp $((now + 172800)))"'"}/' \
     "$dir/spec.json" >"$dir/two.json"
 dpot campaign create "$dir/two.json" --json >"$dir/new.json" || fail 'create two'
@@ -205,7 +206,7 @@ dpot campaign open "$long" --quiet >/dev/null || fail 'open long'
 cp "$dir/url" "$dir/ahead.url"
 enroll ahead "$two"
 enroll ahead "$long"
-check 'a round to come is told' 1 "DPOT_ERR_NOT_OPEN: campaign $two: round 1 has not opened at the server" \
+check 'a future round is reported' 1 "DPOT_ERR_NOT_OPEN: campaign $two: round 1 has not opened at the server" \
     "$bin/delivery_late" "$dir/ahead" "$pin" 1 "$(cat "$dir/url")" "$two" "$long"
 equal 'and the other campaign goes on' "$(cat "$dir/out")" '1 accepted, 1 pending'
 

@@ -1,5 +1,6 @@
-/* Opens the folder of a device under a clock that is ahead, and pumps once: whatever is too old by then is dropped. With
- * campaigns, which must be enrolled there, a report is made to each before that.
+/* Opens the folder of a device under a clock that is ahead, and pumps once: whatever is too old by
+ * then is dropped. With campaigns, which must be enrolled there, a report is made to each before
+ * that.
  *
  *     delivery_late FOLDER PIN DAYS URL [CAMPAIGN...] */
 #include <dpot/dpot.h>
@@ -33,7 +34,7 @@ static dpot_status report_to(dpot_client *client, const char *campaign)
                : DPOT_ERR_ARGUMENT;
 }
 
-/* Both work times, and delays of at most eight of them, are over then. */
+/* Later than both work times and all delays, which are at most eight of them. */
 static dpot_status send_all(dpot_client *client)
 {
     const struct timespec pause = {.tv_sec = 3};

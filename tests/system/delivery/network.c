@@ -1,13 +1,14 @@
-/* A network between devices and a server that fails as it is told, for system tests.
+/* A network between devices and a server with scripted failures, for system tests.
  *
  *     delivery_network UPSTREAM_FILE URL_FILE CONDUCT[,CONDUCT...]
- *         listens on the loopback, writes its URL to URL_FILE and passes requests on to the server whose URL is
- *         in UPSTREAM_FILE at that moment. POSTs meet one CONDUCT after the other; the last one stays:
- *             pass    the answer comes back
+ *         listens on the loopback, writes its URL to URL_FILE and forwards requests to the server
+ *         whose URL is in UPSTREAM_FILE at that moment. Each POST takes the next CONDUCT; the last
+ *         one repeats:
+ *             pass    the answer is returned
  *             lose    the server gets the request, the device no answer
  *             gone    neither
  *             hold    the server gets the request, its answer is held until the device hangs up
- *             NUMBER  neither: the device is told this HTTP status, with Retry-After: 1
+ *             NUMBER  neither: the device gets this HTTP status, with Retry-After: 1
  *     delivery_network get UPSTREAM_FILE PATH
  *         prints what the server answers */
 #include "system/relay.h"
@@ -40,7 +41,7 @@ static void serve(int device, const struct relay_request *r, const char *upstrea
     (void)close(server);
 }
 
-/* Takes the first word off the list, unless it is the last. */
+/* Removes the first word of the list, unless it is the last. */
 static void next_conduct(char **list, char *conduct, size_t size)
 {
     const size_t len = strcspn(*list, ",");

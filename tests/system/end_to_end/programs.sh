@@ -1,6 +1,6 @@
 #!/bin/sh
-# The three programs together, as an operator and an embedder use them: init, serve, create, open, enroll,
-# report, flush, export; then what they must refuse, each with its exit code and a sentence.
+# The three programs together, as an operator and an embedder use them: init, serve, create, open,
+# enroll, report, flush, export; then refusals, each with its exit code and a sentence.
 #   sh programs.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/../programs.inc.sh"
@@ -56,7 +56,7 @@ stop KILL
 start
 check 'pool after kill -9' 0 '"accepted": *1' "$bin/dpot" pool "$id" --server "$url" --json
 
-# What must be refused.
+# Refusals.
 check 'no token' 2 token env -u DPOT_TOKEN "$bin/dpot" campaign list --server "$url"
 check 'bad token' 4 token env DPOT_TOKEN=wrong "$bin/dpot" campaign list --server "$url"
 check 'a store in use' 6 'is served by process' "$bin/dpotd" serve --config "$dir/server/dpotd.json"
@@ -139,7 +139,7 @@ check 'flush of a vector' 0 '' "$bin/dpot-device" flush --dir "$dir/v1"
 check 'delta is in the statement' 0 'delta 9.99e-07 of 1e-05\|delta 1e-06 of 1e-05' "$bin/dpot-device" status --dir "$dir/v1"
 check 'pool of vectors' 0 '"accepted": *1' "$bin/dpot" pool "$vectors" --server "$url" --export "$dir/vectors.csv" --json
 [ "$(awk -F, 'NF == 3' "$dir/vectors.csv" | wc -l)" -eq 1 ] || { failed=$((failed + 1)); echo "FAILED vectors.csv is not one row of three"; }
-check 'the side file tells the noise' 0 gaussian cat "$dir/vectors.csv.json"
+check 'the side file has the noise' 0 gaussian cat "$dir/vectors.csv.json"
 check 'no job on points takes vectors' 3 vector "$bin/dpot" job start estimate --campaign "$vectors" --server "$url"
 check 'enroll under zCDP' 0 '' enroll_capped v2 "$vectors" "$pin" --accountant zcdp
 check 'rho is in the statement' 0 rho "$bin/dpot-device" status --dir "$dir/v2"
@@ -161,7 +161,7 @@ done
 
 stop
 
-# A certificate of its own, which nobody trusts without being told to.
+# A self-signed certificate, which is not trusted by default.
 if command -v openssl >/dev/null; then
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
         -keyout "$dir/server/key.pem" -out "$dir/server/cert.pem" 2>"$dir/err" || fail 'no certificate was made'
@@ -173,10 +173,10 @@ if command -v openssl >/dev/null; then
     grep -q 'level=warning.*event=tls.certificate' "$dir/log" || fail 'the log does not warn of the certificate'
     check 'and the metrics say when' 0 '^dpotd_tls_certificate_expires_seconds [0-9]' \
         curl -s --cacert "$dir/server/cert.pem" -H "Authorization: Bearer $DPOT_TOKEN" "$url/metrics"
-    check 'an administrator is told of the certificate' 6 'is not trusted.*--ca-file' dpot campaign list
+    check 'an administrator learns of the certificate' 6 'is not trusted.*--ca-file' dpot campaign list
     check 'and can trust it' 0 . dpot campaign list --ca-file "$dir/server/cert.pem"
     mkdir "$dir/untrusting"
-    check 'a device is told' 6 'is not trusted.*--ca-file' "$bin/dpot-device" enroll --server "$url" --campaign "$vectors" \
+    check 'a device learns of it' 6 'is not trusted.*--ca-file' "$bin/dpot-device" enroll --server "$url" --campaign "$vectors" \
         --pin "$pin" --dir "$dir/untrusting" --campaign-cap 1 --window-cap 1 --window-seconds 86400 --lifetime-cap 4
     stop
 fi

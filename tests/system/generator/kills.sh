@@ -1,13 +1,14 @@
 #!/bin/sh
-# dpot generator train, killed whenever it has kept something: the model and the curve of the run that gets
-# through are those of one that nobody touched, byte by byte; SIGTERM ends it in order.
+# dpot generator train, killed after each checkpoint: model and curve equal those of an undisturbed
+# run byte by byte. SIGTERM ends it in order.
 #   sh kills.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/../scratch.inc.sh"
 cd "$dir" || exit 1
 awk 'BEGIN { for (i = 0; i < 300; i++) printf "%g,%g\n", (i * 7 % 41) / 10 - 2, (i * 11 % 37) / 9 - 2 }' >pool.csv
 
-# train THREADS NAME OPTION...; in the background with in_place=exec, so that the program is what is killed
+# train THREADS NAME OPTION...; in the background with in_place=exec, so that the kill hits the
+# program
 in_place=
 train() {
     threads=$1 name=$2
@@ -45,7 +46,7 @@ for threads in 1 2; do
         kill -9 "$child" 2>/dev/null
         wait "$child" 2>/dev/null
         code=$?
-        if [ "$code" -eq 0 ]; then # it was faster than we are
+        if [ "$code" -eq 0 ]; then # it ended before the kill
             [ "$kills" -eq 0 ] || break
             tries=$((tries + 1))
             [ "$tries" -lt 5 ] || { fail "--threads $threads was never killed"; break; }
@@ -60,7 +61,7 @@ for threads in 1 2; do
     total=$((total + kills))
 done
 
-# SIGTERM: the state is kept, the model so far is written, exit code 5.
+# SIGTERM: a checkpoint and the present model are written, exit code 5.
 for _ in 1 2 3 4 5; do
     rm -rf stopped
     { in_place=exec; train 1 stopped --checkpoint stopped --checkpoint-every 50; } >stopped.json 2>stopped.err &
@@ -72,7 +73,7 @@ for _ in 1 2 3 4 5; do
     wait "$child"
     code=$?
     others=
-    [ "$code" -eq 0 ] || break # 0: it was faster than we are
+    [ "$code" -eq 0 ] || break # 0: it ended before the kill
 done
 [ "$code" -eq 5 ] || fail "SIGTERM gives exit code $code: $(cat stopped.err)"
 grep -q '"outcome":"interrupted"' stopped.json || fail "SIGTERM: $(cat stopped.json)"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A generator job of a dpotd that is killed again and again ends with the model that dpot generator train makes
-# of the pool as it was when the job began, and leaves nothing beside the store.
+# A generator job of a dpotd that is killed repeatedly gives the model that dpot generator train
+# makes of the pool at the start of the job, and leaves no file beside the store.
 #   sh server_kills.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/../programs.inc.sh"
@@ -25,7 +25,7 @@ need "$bin/dpot" campaign create spec.json --server "$url" --json
 id=$(json out id)
 need "$bin/dpot" campaign open "$id" --server "$url"
 simulate 100
-# Too few; too much; of another mechanism: refused when they are asked for.
+# Too few; too much; of another mechanism: refused at the request.
 job() { "$bin/dpot" job start generator --campaign "$id" --server "$url" "$@"; }
 job steps=5 >out 2>err
 [ $? -eq 7 ] || fail "a pool below its minimum: $(cat err)"
@@ -37,7 +37,7 @@ job arch=dcgan28:8 >out 2>err
 
 settings='arch=mlp:24,24 batch=60 atoms=100 sinkhorn=10 seed=3'
 need "$bin/dpot" pool "$id" --server "$url" --export pool.npy --coefficients
-# As many steps as take some seconds here: a machine that is twice as fast does twice as many.
+# As many steps as take some seconds on this machine.
 for steps in 1000 4000 16000 64000; do
     began=$(date +%s%N)
     need "$bin/dpot" generator train --pool pool.npy --arch mlp:24,24 --batch 60 --atoms 100 --sinkhorn 10 \
@@ -66,10 +66,10 @@ while [ "$kills" -lt 5 ]; do
     [ "$n_kept" -le 1 ] || fail "$n_kept files are kept after $kills kills"
     kills=$((kills + 1))
     start
-    [ "$(state)" = running ] || [ "$(state)" = queued ] || break # it was faster than we are
+    [ "$(state)" = running ] || [ "$(state)" = queued ] || break # it ended before the kill
 done
 [ "$kills" -ge 2 ] || fail "killed $kills times only"
-simulate 300 # the pool grows; the job does not see it
+simulate 300 # the pool grows; the job does not read the new reports
 for _ in $(seq 1 2400); do
     [ "$(state)" = running ] || [ "$(state)" = queued ] || break
     sleep 0.05

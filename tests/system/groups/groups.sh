@@ -1,7 +1,7 @@
 #!/bin/sh
-# Devices of four regions over HTTP, index reports and Laplace reports: pool, groups, job, artifact, picture; what the
-# job finds is what the tool finds from the exported pool, and it is nearer to the truth than the raw pool and the
-# answer that knows nothing.
+# Devices of four regions over HTTP, index reports and Laplace reports: pool, groups, job, artifact,
+# picture. The job and the tool give the same result, which is nearer to the truth than the raw pool
+# and a guess without data.
 #   sh groups.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/../programs.inc.sh"
@@ -23,7 +23,7 @@ spec index "$grid" "$ball" "$four" >"$dir/index.json"
 spec laplace '"type": "box", "lo": [0, 0], "hi": [1, 1]' '"type": "laplace", "epsilon": 8' "$four" >"$dir/laplace.json"
 spec plain "$grid" "$ball" '' >"$dir/plain.json"
 
-# Four regions: each a short bar, of which two lie and two stand; 240 devices of each.
+# Four regions: short bars, two horizontal and two vertical; 240 devices in each.
 awk 'BEGIN {
     print "device,x,y,region"
     for (i = 0; i < 960; i++) {
@@ -52,7 +52,7 @@ run_campaign() { # NAME
     check "$1: each counts" 0 '"label":"west","devices":240,"counted":240' cat "$dir/run-$1/results.json"
     check "$1: the groups of the pool" 0 '"groups":\["north","east","south","west"\]' \
         dpot pool "$id" --export "$dir/$1.npy" --groups-out "$dir/$1-groups.npy" --json
-    check "$1: they are told beside it" 0 '"group_counts":\[240,240,240,240\]' cat "$dir/$1.npy.json"
+    check "$1: they are in the side file" 0 '"group_counts":\[240,240,240,240\]' cat "$dir/$1.npy.json"
     check "$1: one group" 0 . dpot pool "$id" --export "$dir/$1-east.csv" --group east
     [ "$(wc -l <"$dir/$1-east.csv")" -eq 240 ] && pass || fail "$1: the reports of one group"
     check "$1: the campaign" 0 . dpot campaign fetch "$id" --pin "$pin" --out "$dir/$1.signed"
@@ -83,20 +83,20 @@ nothing=$(cost "$dir/nothing.csv")
 less "$(cat "$dir/index.cost")" "$(awk "BEGIN { print $best + ($nothing - $best) / 3 }")" && pass ||
     fail "index: $(cat "$dir/index.cost") is not nearer to $best than a third of the way to $nothing"
 
-# A device of its own, under a label.
+# A single device, under a label.
 check 'a device enrolls under a label' 0 . "$bin/dpot-device" enroll --server "$url" --campaign "$id" --pin "$pin" --dir "$dir/device" \
     --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8 --group 3
 printf '0.5,0.25\n' >"$dir/points.csv"
 check 'reports' 0 . "$bin/dpot-device" report --dir "$dir/device" --points "$dir/points.csv"
 check 'and sends' 0 accepted "$bin/dpot-device" flush --dir "$dir/device" --wait 30 --json
-check 'its owner is told of the label' 0 'carry the label "west" openly' "$bin/dpot-device" status --dir "$dir/device"
+check 'its owner sees the label' 0 'carry the label "west" openly' "$bin/dpot-device" status --dir "$dir/device"
 check 'it counts in its group' 0 . dpot pool "$id" --export "$dir/more.csv" --group west
 [ "$(wc -l <"$dir/more.csv")" -eq 241 ] && pass || fail 'the report of the device is not in its group'
 check 'a device of no group' 3 'group is 4' sh -c "'$bin/dpot-device' enroll --server '$url' --campaign $id --pin $pin --dir '$dir/other' \
     --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8 --group 4 >/dev/null && \
     '$bin/dpot-device' report --dir '$dir/other' --points '$dir/points.csv'"
 
-# ---- what a job refuses ----
+# ---- refusals of jobs ----
 
 check 'an unknown parameter' 3 'parameters.suport' dpot job start barycenter --campaign "$id" suport=3
 check 'weights of another number of groups' 3 'give 4 numbers' \

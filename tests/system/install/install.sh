@@ -1,7 +1,6 @@
 #!/bin/sh
-# What `cmake --install` puts where, by component, and whether a stranger's program finds it: the
-# example of the manual is built against the installed tree by pkg-config and by find_package,
-# shared and static.
+# The files that `cmake --install` installs, by component. The example of the manual is built
+# against the installed tree by pkg-config and by find_package, shared and static.
 #   sh install.sh BIN_FOLDER BUILD_FOLDER ROOT
 set -u
 . "$(dirname "$0")/../scratch.inc.sh"

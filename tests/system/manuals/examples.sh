@@ -1,6 +1,6 @@
 #!/bin/sh
-# The example at the end of every --help is run as it stands, in a folder that holds the files it
-# names; only addresses, ids and the folder of the server are put in. A new command's inputs belong
+# Runs the example at the end of every --help unchanged, in a folder with the files that it names;
+# only addresses, ids and the folder of the server are replaced. Add the inputs of a new command
 # below.
 #   sh examples.sh BIN_FOLDER ROOT
 set -u
@@ -84,7 +84,7 @@ run() {
     'dpot campaign open') sed -i "s|3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2|$draft|g" example ;;
     'dpot campaign close') sed -i "s|3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2|$closable|g" example ;;
     'dpot audit') sed -i 's/dpot audit/& --seed 1/' example ;; # one in ten thousand others may fail
-    'dpotd serve') # until it is ready; then it ends when it is told to
+    'dpotd serve') # until it is ready; then it ends on SIGTERM
         sed -i 's/^ *dpotd.*/& --ready-file up \&/' example
         echo 'until [ -s up ]; do kill -0 $!; sleep 0.05; done; kill $!; wait $!' >>example
         ;;
@@ -107,7 +107,7 @@ run() {
     esac
 }
 
-# ---- the example of the manual page, which leaves the ledger that one of --help reads ----
+# ---- the example of the manual page; one of --help reads its ledger ----
 {
     echo Example:
     sed -n '/^\.SS The ledger/,/^\.TP/{/^\.nf/,/^\.fi/p}' "$root/aggregator/doc/dpot.1" |

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Every command and option of --help is in the man page of its program, every option of a man page is
-# one of --help, completion lists the same, every --help has an example, and the pages are formatted
-# without a warning.
+# Man pages, --help and completion have the same commands and options, every --help has an example,
+# and the pages are formatted without a warning.
 #   sh manuals.sh BIN_FOLDER ROOT
 set -u
 bin=$1
@@ -29,8 +28,8 @@ entry() {
         END { give() }'
 }
 
-# check PROGRAM PAGE: the options of a command of dpot are described in its entry, or in that of general
-# options; those of the others anywhere on the page.
+# check PROGRAM PAGE: the options of a command of dpot are described in its entry or in that of
+# general options; those of the others anywhere on the page.
 check() {
     program=$bin/$1 page=$root/$2
     "$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >"$dir/commands"
@@ -40,7 +39,8 @@ check() {
     else
         options "$page" >"$dir/general"
     fi
-    printf '%s\n' --json --quiet --seed --threads --help --version --server --name >"$dir/all" # --name stands for any
+    # --name stands for any
+    printf '%s\n' --json --quiet --seed --threads --help --version --server --name >"$dir/all"
     while read -r command; do
         # shellcheck disable=SC2086 # a command may be two words
         "$program" $command --help >"$dir/help" 2>&1 || miss "$1 $command --help fails"
@@ -66,7 +66,7 @@ check dpot aggregator/doc/dpot.1 'dpot '
 check dpotd aggregator/doc/dpotd.8 ''
 check dpot-device client/doc/dpot-device.1 ''
 
-# ---- how the pages look ----
+# ---- format of the pages ----
 for page in "$root"/aggregator/doc/*.[18] "$root"/client/doc/*.[13]; do
     if command -v groff >/dev/null 2>&1; then
         groff -man -ww -Tutf8 "$page" 2>&1 >/dev/null | sed 's/^/    /' >"$dir/warnings"

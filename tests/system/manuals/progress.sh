@@ -13,9 +13,9 @@ fail_with() { # TEXT FILE: and the end of the file
     sed 's/^/    /' "$2" | tail -n 5
 }
 
-# attempt LABEL WHAT COMMAND TURNS: WHAT is a pattern for what a plain line says. The three runs go
-# side by side, each in a folder of its own, until the first two have shown something, for TURNS
-# fifths of a second at most.
+# attempt LABEL WHAT COMMAND TURNS: WHAT is a pattern of a plain line. The three runs are
+# concurrent, each in its own folder, until the first two have shown something, for at most TURNS
+# fifths of a second.
 attempt() {
     rm -rf terminal plain quiet
     for folder in terminal plain quiet; do
@@ -46,8 +46,8 @@ has_shown() {
     grep -qE "$bar" shown && grep -qE "^dpot: $1: $2" plain/lines
 }
 
-# watch LABEL WHAT COMMAND: script(1) may start late where the machine is busy, or not at all, so
-# that what has not been shown gets more time, twice.
+# watch LABEL WHAT COMMAND: script(1) may start late, or not at all, on a busy machine: two
+# retries with more time.
 watch() {
     for turns in 100 200 400; do
         attempt "$1" "$2" "$3" $turns

@@ -1,4 +1,4 @@
-/* Makes generators, saves them, and says what dpot itself makes of some latent points. Usage:
+/* Makes generators, saves them, and the points that dpot generates with them. Usage:
  *   make_generator FOLDER
  * writes NAME.onnx, NAME.z and NAME.x (float32 rows) for each, and list.txt: name, points, latent
  * dimension, dimension and range of the points. */
@@ -52,7 +52,7 @@ static void write_floats(const char *path, const float *x, size_t n)
     }
 }
 
-/* Weights that training could have left: gains, offsets and running statistics of all sizes. */
+/* Weights as after training: gains, offsets and running statistics of all sizes. */
 static void shake(struct network *net)
 {
     float *p = network_parameters(net), *s = network_state(net);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Do saved generators give the same points in another runtime? Fetches ONNX Runtime from npm into FOLDER
-# once; without network nothing can be said, and the exit code is 77.
+# Saved generators must give the same points in ONNX Runtime, which npm installs in FOLDER once.
+# Without network: exit code 77 (skipped).
 #   sh run.sh MAKE_GENERATOR FOLDER
 set -eu
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The three programs close the loop: revision 1 with a uniform base measure, a job for a better one that
-# survives kill -9, revision 2 signed from its artifact, devices that enroll again and are charged again.
+# The whole loop with the three programs: revision 1 with a uniform base measure, a job for a better
+# one that survives kill -9, revision 2 signed from its artifact, devices that enroll again and are
+# charged again.
 #   sh loop.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/../programs.inc.sh"
@@ -43,7 +44,7 @@ enroll d3
 device report d3 --points "$dir/points.csv"
 device flush d3
 enroll d4
-device report d4 --points "$dir/points.csv" # and stays offline
+device report d4 --points "$dir/points.csv" # then stays offline
 check 'an estimate of the pool' 0 '"state": *"done"' \
     dpot job start estimate --campaign "$id" --wait --json
 estimate=$(json "$dir/out" artifact)
@@ -56,7 +57,7 @@ check 'the pool of revision 1' 0 '"state": *"open"' \
     dpot pool "$id" --export "$dir/before.npy" --json
 cp "$dir/before.npy.json" "$dir/before.json"
 
-# What must be refused.
+# Refusals.
 check 'unknown kind' 3 'choose base-measure, .*generator' dpot job start frobnicate --campaign "$id"
 check 'unknown parameter' 3 'parameters.methd' \
     dpot job start base-measure --campaign "$id" methd=mirror
@@ -78,7 +79,7 @@ for _ in $(seq 25); do echo 1; done >"$dir/large.csv"
 check 'an infeasible base measure' 3 'total mass 25' \
     dpot campaign revise "$id" --base-measure "$dir/large.csv"
 
-# A job that never ends is cancelled.
+# An endless job is cancelled.
 check 'an endless job' 0 queued \
     dpot job start base-measure --campaign "$id" max_iterations=1000000000 gap=0 --json
 endless=$(json "$dir/out" id)
@@ -127,7 +128,7 @@ check 'and as it is' 0 '"kind"' dpot artifact get "$resumed" --out "$dir/m.pb" -
     fail 'the files of the artifact'
 check 'revise' 0 '"revision": *2' \
     dpot campaign revise "$id" --base-measure "artifact:$resumed" --json
-check 'opening revision 2 tells what it closes' 0 \
+check 'opening revision 2 prints the one it closes' 0 \
     'revision 1, whose pool (3 reports) stays readable with --revision 1' dpot campaign open "$id"
 check 'it is open' 0 '"revision": *2' dpot campaign show "$id" --json
 check 'the empty pool names the full one' 7 'revision 1 (closed) holds 3 reports: --revision 1' \
@@ -139,7 +140,7 @@ check 'and what it costs now' 0 '"worst_case"' \
     dpot evaluate --campaign "$id" --pin "$pin" --data "$dir/users.csv" --devices 1 --json
 awk "BEGIN { exit !($(json "$dir/out" worst_case) < $uniform_worst) }" && pass ||
     fail 'the worst case is no better than with the uniform measure'
-check 'a report of the old revision is dropped and the remedy told' 7 'enroll again' \
+check 'a report of the old revision is dropped, with the remedy' 7 'enroll again' \
     "$bin/dpot-device" flush --dir "$dir/d4"
 check 'another is not charged' 7 'nothing was charged' \
     "$bin/dpot-device" report --dir "$dir/d4" --points "$dir/points.csv"
@@ -154,7 +155,7 @@ for n in 1 2 3 4; do
 done
 check 'the pool of revision 2' 0 '"accepted": *4' dpot pool "$id" --json
 
-# Both pools are there, each by its number.
+# Both pools exist, each by its number.
 check 'the former pool' 0 '"state": *"closed"' \
     dpot pool "$id" --revision 1 --export "$dir/after.npy" --json
 cmp -s "$dir/before.npy" "$dir/after.npy" && pass || fail 'the pool of revision 1 has changed'
@@ -164,7 +165,7 @@ check 'and by its number' 0 '"revision": *2' \
 cmp -s "$dir/now.npy" "$dir/second.npy" && pass || fail 'revision 2 is not the open one'
 [ "$(json "$dir/after.npy.json" n)-$(json "$dir/second.npy.json" n)" = 3-4 ] && pass ||
     fail 'the sizes of the two pools'
-check 'people are told of the other one' 0 'revision 1 (closed) holds 3 reports: --revision 1' \
+check 'the other revision is printed' 0 'revision 1 (closed) holds 3 reports: --revision 1' \
     dpot pool "$id"
 check 'a list of all' 0 '^  *- 1: closed, 3 reports, hash ' dpot campaign show "$id"
 check 'a job on the former pool' 0 '"state": *"done"' \
@@ -182,7 +183,7 @@ check 'revision 9' 3 'no revision 9: choose from 2 (open), 1 (closed)' \
 check 'a job on revision 9' 3 'no revision 9' dpot job start estimate --campaign "$id" --revision 9
 check 'no number' 2 '--revision is first' dpot pool "$id" --revision first
 
-# A pool is estimated by its own campaign and no other.
+# A pool is estimated with its own campaign only.
 check 'the SPEC and its pool' 0 '"revision": *1,' \
     "$bin/dpot" estimate --campaign "$dir/spec.json" --pool "$dir/after.npy" --out "$dir/e.csv" --json
 cmp -s "$dir/e.csv" "$dir/estimate1.csv" && pass || fail 'the tool and the job disagree'
@@ -199,7 +200,7 @@ check 'and its pool' 0 '"revision": *1,' \
 check 'revise from a file' 0 '"revision": *3' \
     dpot campaign revise "$id" --base-measure "$dir/m.npy" --closes "$(stamp $((now + 172800)))" --json
 
-# An artifact altered on disk is never given out.
+# An artifact altered on disk is not served.
 stop
 python3 - "$dir/server" <<'PY' 2>"$dir/err" && altered=yes || altered=no
 import glob, sqlite3, sys

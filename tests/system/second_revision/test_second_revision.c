@@ -1,5 +1,5 @@
-/* The loop closes: devices report to revision 1, a job finds a better base measure, an admin signs it
- * into revision 2, and the devices fetch, verify and use that, charged again.
+/* The whole loop: devices report to revision 1, a job finds a better base measure, an admin signs
+ * it into revision 2, and the devices fetch, verify and use that, charged again.
  *
  * The shipping client on memory files and libcurl, against a whole aggregator in this process. */
 #include "base/clock.h"
@@ -49,7 +49,7 @@ static void open_device(struct device *device)
     dpot_client_config_init(&config, sizeof config);
     config.server_url = service_url(service);
     memcpy(config.pin, installation.pin, sizeof config.pin);
-    config.campaign_epsilon_cap = 2 * EPSILON; /* two revisions and no more */
+    config.campaign_epsilon_cap = 2 * EPSILON; /* two revisions only */
     config.window_epsilon_cap = 20;
     config.window_seconds = 3600;
     config.lifetime_epsilon_cap = 20;
@@ -203,7 +203,7 @@ static struct dpot_client_status status_of(struct device *device)
     return status;
 }
 
-Test(second_revision, devices_fetch_it_use_it_and_are_charged_again)
+Test(second_revision, devices_fetch_and_use_the_new_revision_and_are_charged_again)
 {
     char digest[65], change[128];
     for (size_t i = 0; i < N_DEVICES; i++) {
@@ -221,7 +221,7 @@ Test(second_revision, devices_fetch_it_use_it_and_are_charged_again)
     revise_and_open(change, 2);
     expect_pool(2, 0);
 
-    /* The report that waited is of the closed revision: refused, and dropped as such. */
+    /* The pending report is of the closed revision: refused, and dropped as closed. */
     pump(&devices[0]);
     struct dpot_client_status status = status_of(&devices[0]);
     cr_assert_eq(status.n_dropped_closed, 1);
@@ -261,7 +261,7 @@ Test(second_revision, the_cap_of_a_campaign_counts_all_its_revisions)
     cr_assert_float_eq(status_of(device).spent_epsilon, 2 * EPSILON, 1e-9);
 }
 
-Test(second_revision, a_device_that_did_not_enroll_again_learns_that_its_revision_is_closed)
+Test(second_revision, a_device_that_did_not_enroll_again_is_refused_by_the_closed_revision)
 {
     char digest[65], change[128];
     struct device *device = &devices[0];
@@ -269,7 +269,7 @@ Test(second_revision, a_device_that_did_not_enroll_again_learns_that_its_revisio
     (void)snprintf(change, sizeof change, "{\"artifact\":\"%s\"}", digest);
     enroll(device);
     revise_and_open(change, 2);
-    report(device); /* to revision 1, which it still holds open */
+    report(device); /* to revision 1, which it still believes open */
     pump(device);
     cr_assert_eq(status_of(device).n_dropped_closed, 1);
     expect_pool(2, 0);

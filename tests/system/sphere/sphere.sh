@@ -1,6 +1,6 @@
 #!/bin/sh
-# Unit vectors of 400 devices over HTTP: campaign, reports, pool as directions, their mean; the same in process; what
-# has no use for directions says so.
+# Unit vectors of 400 devices over HTTP: campaign, reports, pool as directions, their mean; the same
+# in process; refusals of commands that have no use for directions.
 #   sh sphere.sh BIN_FOLDER
 set -u
 . "$(dirname "$0")/../programs.inc.sh"
@@ -19,7 +19,7 @@ spec '"type": "wpm", "epsilon": 4' "$few" >"$dir/spec.json"
 spec '"type": "wpm", "epsilon": 4' "$few, \"simulation\": true" >"$dir/simulation.json"
 spec '"type": "wpm", "epsilon": 4, "n_max": 3' "$few" >"$dir/several.json"
 
-# 400 devices near (1, 1, 0), of lengths of their own.
+# 400 devices near (1, 1, 0), of different lengths.
 awk 'BEGIN {
     srand(3)
     for (i = 0; i < 400; i++) {
@@ -52,7 +52,7 @@ check 'the mean' 0 '"is_corrected":true' "$bin/dpot" estimate --campaign "$dir/s
 d=$(distance "$dir/mean.csv")
 less "$d" 0.25 && pass || fail "the mean is off by $d"
 
-# ---- a device of its own ----
+# ---- a single device ----
 
 check 'a device enrolls' 0 . "$bin/dpot-device" enroll --server "$url" --campaign "$id" --pin "$pin" --dir "$dir/device" \
     --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8
@@ -61,10 +61,10 @@ printf '3,4\n' >"$dir/short.csv"
 check 'of another length' 3 'vectors of 3 numbers' "$bin/dpot-device" report --dir "$dir/device" --points "$dir/short.csv"
 check 'reports' 0 . "$bin/dpot-device" report --dir "$dir/device" --vector "$dir/vector.csv"
 check 'and sends' 0 accepted "$bin/dpot-device" flush --dir "$dir/device" --wait 30 --json
-check 'its owner is told what it was' 0 'hold no vector of yours' "$bin/dpot-device" status --dir "$dir/device"
+check 'its owner sees what it was' 0 'hold no vector of yours' "$bin/dpot-device" status --dir "$dir/device"
 check 'it counts' 0 '"accepted":401' dpot pool "$id" --json
 
-# ---- what has no use for directions ----
+# ---- commands without a use for directions ----
 
 for kind in base-measure estimate generator barycenter; do
     check "a job $kind" 3 'on a sphere' dpot job start "$kind" --campaign "$id"
@@ -86,7 +86,7 @@ check 'a mean of several at once' 3 'sample_first' "$bin/dpot" plan --campaign "
 check 'the next revision keeps its measure' 3 'must be equal' sh -c "awk 'BEGIN { for (i = 1; i <= 512; i++) print i / 131328 }' \
     >'$dir/skewed.csv' && '$bin/dpot' campaign revise $id --base-measure '$dir/skewed.csv' --server '$url'"
 
-# ---- in process, and what is predicted ----
+# ---- in process, and predictions ----
 
 check 'in process' 0 '"pool_accepted":400' "$bin/dpot" simulate --campaign "$dir/simulation.json" --data "$dir/devices.csv" \
     --devices 400 --in-process --seed 5 --out "$dir/run2" --quiet --json
@@ -94,12 +94,12 @@ check 'its mean' 0 '"n":400' "$bin/dpot" estimate --campaign "$dir/simulation.js
     --out "$dir/mean2.csv" --json
 d=$(distance "$dir/mean2.csv")
 users=$(sed 's/.*"users_total_error":\([0-9.e-]*\).*/\1/' "$dir/out")
-less "$d" "$(awk "BEGIN { print 5 * $users }")" && less "$users" 0.05 && pass || fail "off by $d, told $users"
+less "$d" "$(awk "BEGIN { print 5 * $users }")" && less "$users" 0.05 && pass || fail "off by $d, predicted $users"
 check 'its plan' 0 '"mean_l2":{"mean":0.0' "$bin/dpot" plan --campaign "$dir/simulation.json" --n 400 --json
 upper=$(sed 's/.*"mean_l2":{[^}]*"upper":\([0-9.]*\).*/\1/' "$dir/out")
 less "$d" "$(awk "BEGIN { print 1.5 * $upper }")" && pass || fail "the mean in process is off by $d, planned at most $upper"
 cp "$dir/pool.csv" "$dir/plain.csv"
-check 'plain means are told' 0 'plain mean' "$bin/dpot" estimate --campaign "$dir/several.json" --pool "$dir/plain.csv" \
+check 'plain means are marked' 0 'plain mean' "$bin/dpot" estimate --campaign "$dir/several.json" --pool "$dir/plain.csv" \
     --out "$dir/f.csv"
 check 'the closed form' 0 '"total_mass":1.0661221' "$bin/dpot" base-measure --sphere 2 --epsilon 1 --json
 check 'of S^0' 2 'sphere' "$bin/dpot" base-measure --sphere 0 --epsilon 1

@@ -100,7 +100,7 @@ static void close_rooms(struct rig *rig)
     store_close(rig->store);
 }
 
-/* By a registry of its own: that of the rig has not read the revision yet. */
+/* With a second registry: that of the rig has not read the revision yet. */
 void rig_find_length(struct rig *rig)
 {
     struct registry *registry = NULL;

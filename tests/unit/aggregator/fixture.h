@@ -1,5 +1,5 @@
-/* What the aggregator's tests share: folders, SPECs, a store with an open campaign and an
- * ingest over it, and sealed batches. Everything fails the test when it cannot do its work. */
+/* What the aggregator's tests share: folders, SPECs, a store with an open campaign and an ingest
+ * over it, and sealed batches. All functions fail the test on errors. */
 #ifndef DPOT_TESTS_AGGREGATOR_FIXTURE_H
 #define DPOT_TESTS_AGGREGATOR_FIXTURE_H
 
@@ -49,19 +49,19 @@ void rig_release(struct rig *rig);
 void rig_reopen(struct rig *rig, const char *url);
 void rig_resume(struct rig *rig, const char *url);
 
-/* Report number n: an id of its own, index n % FIXTURE_RING_SIZE. */
+/* Report number n: a unique id, index n % FIXTURE_RING_SIZE. */
 struct dpot_report fixture_report(uint32_t n);
 
 /* Puts reports into the order in which a pool of one round is read. */
 void fixture_sort(struct dpot_report *reports, size_t n);
 
-/* Appends the body of one POST that is not padded, as devices of before send it. */
+/* Appends the unpadded body of one POST, as older devices send it. */
 void fixture_seal(const struct dpot_seal_key *key, const uint8_t hash[DPOT_HASH_LEN],
                   uint32_t round, const struct dpot_report *reports, size_t n,
                   struct dpot_buf *out);
 
-/* The same for the rig's campaign, padded unless its reports cannot be as long as these; and finds how long
- * they can be, after the rig's record was changed. */
+/* rig_body: the same for the rig's campaign, padded unless reports exceed its maximal length. The
+ * other computes that length again after the rig's record was changed. */
 void rig_seal(const struct rig *rig, const struct dpot_seal_key *key, uint32_t round,
               const struct dpot_report *reports, size_t n, struct dpot_buf *out);
 void rig_find_length(struct rig *rig);
@@ -70,7 +70,7 @@ void rig_find_length(struct rig *rig);
 enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_report *reports,
                              size_t n, enum dpot_report_status *statuses);
 
-/* Statements that make of a store one of version 4, whose commits have numbers; without its head. */
+/* Statements that change a store to version 4, whose commits have numbers; without its header. */
 #define FIXTURE_N_TO_VERSION_4 7
 extern const char *const fixture_to_version_4[FIXTURE_N_TO_VERSION_4];
 

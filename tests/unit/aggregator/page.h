@@ -1,4 +1,4 @@
-/* Pages of aggregator/doc: numbers that are on a page and in a table must agree. */
+/* Pages of aggregator/doc: a number on a page must agree with the code's table. */
 #ifndef DPOT_TESTS_AGGREGATOR_PAGE_H
 #define DPOT_TESTS_AGGREGATOR_PAGE_H
 

@@ -55,7 +55,7 @@ static void serve_and_tell(void *ctx, const struct dpot_http_request *request,
         uint8_t hash[DPOT_HASH_LEN];
         digest(&w->received[i], hash);
         for (size_t k = 0; k < DIGEST_LEN; k++) {
-            disk_tell(hash[k]);
+            disk_report(hash[k]);
         }
     }
 }
@@ -90,7 +90,7 @@ static void live(void *ctx)
     world_release(&w);
 }
 
-static void judge_status(dpot_client *client)
+static void validate_status(dpot_client *client)
 {
     const struct dpot_client_status s = world_status(client);
     cr_assert_not(s.is_exhausted, "%s", place);
@@ -101,7 +101,7 @@ static void judge_status(dpot_client *client)
 }
 
 /* An undisturbed day at the end: one charge, and everything received is one report. */
-static void judge(const struct disk_life *life)
+static void validate(const struct disk_outcome *outcome)
 {
     static struct world w;
     struct dpot_filesystem *files = NULL;
@@ -115,44 +115,44 @@ static void judge(const struct disk_life *life)
         w.clock.now_ms += HOUR_MS;
         cr_assert_eq(world_pump(&w, client, NULL), DPOT_OK, "%s", place);
     }
-    judge_status(client);
+    validate_status(client);
     dpot_client_close(client);
     dpot_filesystem_posix_free(files);
-    for (size_t i = 0; i < w.n_received + life->n_told / DIGEST_LEN; i++) {
+    for (size_t i = 0; i < w.n_received + outcome->n_reported / DIGEST_LEN; i++) {
         uint8_t first[DPOT_HASH_LEN], other[DPOT_HASH_LEN];
-        if (life->n_told > 0) {
-            memcpy(first, life->told, DIGEST_LEN);
+        if (outcome->n_reported > 0) {
+            memcpy(first, outcome->reported, DIGEST_LEN);
         } else {
             digest(&w.received[0], first);
         }
         if (i < w.n_received) {
             digest(&w.received[i], other);
         } else {
-            memcpy(other, life->told + (i - w.n_received) * DIGEST_LEN, DIGEST_LEN);
+            memcpy(other, outcome->reported + (i - w.n_received) * DIGEST_LEN, DIGEST_LEN);
         }
         cr_assert_arr_eq(first, other, DIGEST_LEN, "%s: two different reports", place);
     }
     world_release(&w);
 }
 
-static void live_and_judge(struct disk_plan plan, struct disk_life *life)
+static void live_and_judge(struct disk_plan plan, struct disk_outcome *outcome)
 {
     (void)snprintf(place, sizeof place, "fault %d at %zu, loss %d, seed %llu", (int)plan.fault,
                    plan.at, (int)plan.loss, (unsigned long long)plan.seed);
     disk_clear(folder);
-    disk_run(folder, &plan, live, NULL, life);
-    cr_assert_eq(life->failure, 0, "%s: ended with %d", place, life->failure);
-    judge(life);
+    disk_run(folder, &plan, live, NULL, outcome);
+    cr_assert_eq(outcome->failure, 0, "%s: ended with %d", place, outcome->failure);
+    validate(outcome);
 }
 
 /* Every second operation, the even or the odd ones by the loss. */
 static size_t walk(enum disk_fault fault, enum test_loss loss)
 {
-    struct disk_life life = {.is_hit = true};
+    struct disk_outcome outcome = {.is_hit = true};
     size_t n = 0;
-    for (size_t at = 1 + (size_t)loss % 2; life.is_hit; at += 2) {
+    for (size_t at = 1 + (size_t)loss % 2; outcome.is_hit; at += 2) {
         live_and_judge((struct disk_plan){.fault = fault, .at = at, .loss = loss, .seed = at},
-                       &life);
+                       &outcome);
         n++;
     }
     return n;
@@ -163,11 +163,11 @@ static const enum test_loss losses[N_LOSSES] = {TEST_KILL, TEST_LOSE_ALL, TEST_L
 
 Test(disk_faults, a_sound_disk_and_one_with_short_writes_and_interruptions_give_one_report)
 {
-    struct disk_life life;
-    live_and_judge((struct disk_plan){.fault = DISK_SOUND}, &life);
-    cr_assert_eq(life.n_told, DIGEST_LEN);
-    cr_assert_gt(life.n_operations, 20);
-    live_and_judge((struct disk_plan){.fault = DISK_CROOKED, .loss = TEST_LOSE_ALL}, &life);
+    struct disk_outcome outcome;
+    live_and_judge((struct disk_plan){.fault = DISK_SOUND}, &outcome);
+    cr_assert_eq(outcome.n_reported, DIGEST_LEN);
+    cr_assert_gt(outcome.n_operations, 20);
+    live_and_judge((struct disk_plan){.fault = DISK_CROOKED, .loss = TEST_LOSE_ALL}, &outcome);
 }
 
 Test(disk_faults, a_machine_that_stops_makes_no_second_report)
@@ -192,13 +192,13 @@ Test(disk_faults, nor_does_a_disk_that_fills_up)
 
 Test(disk_faults, a_twin_whose_disk_does_not_sync_is_found)
 {
-    struct disk_life life;
+    struct disk_outcome outcome;
     struct dpot_filesystem *files = NULL;
     static struct world w;
     const struct disk_plan plan = {.fault = DISK_SOUND, .loss = TEST_LOSE_ALL, .lies = true};
     disk_clear(folder);
-    disk_run(folder, &plan, live, NULL, &life);
-    cr_assert_eq(life.n_told, DIGEST_LEN);
+    disk_run(folder, &plan, live, NULL, &outcome);
+    cr_assert_eq(outcome.n_reported, DIGEST_LEN);
     world_init(&w, &authority, 2);
     cr_assert_eq(dpot_filesystem_posix_new(folder, &files), DPOT_OK);
     w.config.filesystem = files;

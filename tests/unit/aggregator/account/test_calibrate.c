@@ -67,7 +67,7 @@ static void expect_accepted(const struct calibrate_request *request,
     cr_assert_leq(ldexp((double)row.delta_q64, -64), request->delta);
 }
 
-/* Checks everything that calibrate.h promises, for one request. */
+/* Checks the contract of calibrate.h for one request. */
 static struct calibration expect_calibrated(const struct calibrate_request *request)
 {
     struct dpot_vector_domain vector;
@@ -84,7 +84,7 @@ static struct calibration expect_calibrated(const struct calibrate_request *requ
     return found;
 }
 
-Test(calibrate, gives_the_integers_of_the_design)
+Test(calibrate, gives_the_published_integers)
 {
     struct dpot_vector_domain vector;
     struct calibration found;
@@ -148,7 +148,7 @@ Test(calibrate, boxes_of_all_shapes_are_accepted_and_lose_less_than_2_percent)
     }
 }
 
-/* Clipping to the ball on the device then changes no point of it. */
+/* So clipping to the ball on the device changes no point of it. */
 Test(calibrate, rounding_a_point_of_the_ball_never_leaves_it)
 {
     double x[40];
@@ -179,7 +179,7 @@ Test(calibrate, rounding_a_point_of_the_ball_never_leaves_it)
     }
 }
 
-Test(calibrate, takes_the_coarsest_grid_that_serves)
+Test(calibrate, takes_the_coarsest_grid_that_meets_the_limit)
 {
     for (double epsilon = 0.2; epsilon < 20; epsilon *= 2.3) {
         const struct calibrate_request l1 = ball(L, epsilon, 0, DPOT_VECTOR_L1_BALL, 100, 1);

@@ -104,7 +104,7 @@ Test(compose, mus_add_in_squares_and_rhos_straight)
     expect_just_above(out[ACCOUNTANT_ZCDP].epsilon, zcdp_epsilon(0.125, 1e-6), 1e-12, "zcdp");
 }
 
-Test(compose, one_release_costs_what_it_says)
+Test(compose, one_release_costs_its_own_epsilon)
 {
     struct composition out[ACCOUNTANTS];
     struct compose_part one = part(COMPOSE_EPSILON, 1, 1e-6, 1);
@@ -116,7 +116,7 @@ Test(compose, one_release_costs_what_it_says)
     cr_assert_float_eq(out[ACCOUNTANT_BASIC].epsilon, 0.5457255482740024, 1e-11);
 }
 
-Test(compose, gaussian_parts_with_epsilon_and_delta_give_their_delta_back_to_zcdp)
+Test(compose, gaussian_parts_with_epsilon_and_delta_need_no_delta_under_zcdp)
 {
     struct composition out[ACCOUNTANTS];
     struct compose_part many = part(COMPOSE_EPSILON, 1, 1e-6, 50);
@@ -154,7 +154,7 @@ Test(compose, every_accountant_grows_with_every_part)
     }
 }
 
-Test(compose, no_accountant_says_more_than_basic_needs_to_promise)
+Test(compose, no_accountant_exceeds_basic_composition)
 {
     /* The optimal one is below every other valid bound for pure releases. */
     struct composition out[ACCOUNTANTS];
@@ -183,7 +183,7 @@ Test(compose, huge_counts_and_values_stay_finite)
     cr_assert(isfinite(out[ACCOUNTANT_GDP].epsilon) && out[ACCOUNTANT_GDP].epsilon > 1e26);
 }
 
-Test(compose, deltas_that_add_to_one_leave_basic_alone)
+Test(compose, deltas_that_add_to_one_leave_only_basic)
 {
     struct composition out[ACCOUNTANTS];
     const struct compose_part parts = part(COMPOSE_EPSILON, 1, 0.5, 3);

@@ -73,7 +73,7 @@ Test(gaussian, and_zcdp_have_the_values_of_the_vectors)
     json_decref(vectors);
 }
 
-Test(gaussian, nonsense_ends_and_promises_nothing)
+Test(gaussian, invalid_arguments_return_at_once_without_a_guarantee)
 {
     static const double odd[] = {0, 1, 2, -1, 1e308, -1e308, INFINITY, -INFINITY, NAN};
     for (size_t i = 0; i < 9; i++) {
@@ -131,7 +131,7 @@ Test(gaussian, scale_is_proportional_to_the_diameter_and_less_than_the_papers)
 }
 
 /* As stated in the manual of `dpot calibrate`. */
-Test(gaussian, the_papers_scale_is_larger_by_what_the_manual_says)
+Test(gaussian, the_papers_scale_is_larger_by_the_factor_in_the_manual)
 {
     static const double epsilons[] = {0.1, 0.2, 0.5, 1, 1.5, 3, 10, 40, 512};
     static const double deltas[] = {1e-300, 1e-40, 1e-12, 1e-8, 1e-6, 1e-4, 0.01, 0.1,

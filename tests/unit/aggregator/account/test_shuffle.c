@@ -35,13 +35,13 @@ Test(shuffle, computed_delta_is_an_upper_bound_near_the_sum_over_all_counts)
         const double exact = golden_number(t, "delta"), n = golden_number(t, "n");
         const double delta =
             shuffle_delta(golden_number(t, "epsilon0"), n, golden_number(t, "epsilon"), exact);
-        /* Blocks of more than one value of C lose a little accuracy. */
+        /* Blocks with several values of C lose a little accuracy. */
         expect_just_above(delta, exact, n < 100000 ? 4e-6 : 5e-3, "delta");
     }
     json_decref(root);
 }
 
-Test(shuffle, a_reports_own_epsilon_is_the_bound_when_nobody_helps)
+Test(shuffle, the_bound_without_other_users_is_the_reports_own_epsilon)
 {
     /* Two users and a tiny delta: almost no amplification, and never more than epsilon0. */
     const double tight = shuffle_tight_epsilon(1, 2, 1e-300);
@@ -83,7 +83,7 @@ Test(shuffle, tight_bound_is_below_the_theorems_wherever_they_hold)
     cr_assert_geq(n_compared, 40);
 }
 
-Test(shuffle, limits_say_no_where_users_are_too_few)
+Test(shuffle, limits_exclude_too_few_users)
 {
     cr_assert_not(shuffle_holds(1e-9, shuffle_closed_limit(2, 1e-6)));
     cr_assert_not(shuffle_holds(1e-9, shuffle_clones_limit(100, 1e-6)));

@@ -53,7 +53,7 @@ Test(sphere, the_closed_form_has_the_golden_values)
     json_decref(root);
 }
 
-Test(sphere, what_is_out_of_range_is_refused_by_name)
+Test(sphere, values_out_of_range_are_refused_by_name)
 {
     const struct {
         struct sphere sphere;
@@ -94,7 +94,7 @@ Test(sphere, the_closed_form_is_monotone_where_it_must_be)
     }
 }
 
-Test(sphere, a_large_codebook_comes_to_the_closed_form_and_a_smaller_one_costs_more)
+Test(sphere, a_large_codebook_approaches_the_closed_form_and_a_smaller_one_costs_more)
 {
     for (double d = 1; d <= 1024; d *= 4) {
         const struct sphere sphere = {d, 1 + fmod(d, 3)};
@@ -118,7 +118,7 @@ Test(sphere, a_large_codebook_comes_to_the_closed_form_and_a_smaller_one_costs_m
 
 /* With two directions, the nearer of two: for d = 2, where w is uniform, its w is the smaller of
  * two uniform numbers and the mean of u = 1 - 2w is 1/3; with p = 2 the cost 4w has mean 4/3. */
-Test(sphere, a_report_scatters_by_what_its_length_leaves)
+Test(sphere, the_variance_of_a_report_follows_from_its_length)
 {
     for (double dim = 1; dim < 300; dim *= 3) {
         for (double epsilon = 1; epsilon <= 20; epsilon += 6) {
@@ -150,7 +150,7 @@ Test(sphere, two_directions_are_the_known_case)
     cr_assert_float_eq(channel.cost, choice.channel.cost, 1e-12);
 }
 
-Test(sphere, the_total_mass_that_is_chosen_is_the_best)
+Test(sphere, the_chosen_total_mass_is_optimal)
 {
     const struct sphere sphere = {4, 1};
     for (uint32_t k = 5; k < 500; k *= 3) {
@@ -169,14 +169,14 @@ Test(sphere, the_total_mass_that_is_chosen_is_the_best)
 }
 
 /* Expectations over codebooks against the program's own laws over 4000 ids. */
-Test(sphere, the_program_costs_and_contracts_what_is_told)
+Test(sphere, the_program_has_the_predicted_cost_and_contraction)
 {
     enum { DIM = 3, K = 40, N = 4000 };
     const struct campaign_numbers numbers = {.epsilon = 2, .n_max = 1, .mass = .2};
     struct dpot_campaign campaign = campaign_on_sphere(DIM, K, 1, numbers);
     struct dpot_privatizer *privatizer = NULL;
     struct dpot_private_points points;
-    struct sphere_channel told;
+    struct sphere_channel predicted;
     uint64_t lower[K], upper[K], weights[K];
     const double x[DIM] = {1, 2, 2};
     struct sphere_scatter scatter;
@@ -205,13 +205,13 @@ Test(sphere, the_program_costs_and_contracts_what_is_told)
         }
     }
     sphere_measure(&(struct sphere){DIM - 1, 1}, K, (double)lower[0] / (double)DPOT_MASS_ONE,
-                   (double)upper[0] / (double)DPOT_MASS_ONE, &told);
+                   (double)upper[0] / (double)DPOT_MASS_ONE, &predicted);
     /* For one id the standard deviation is below .1. */
-    cr_assert_float_eq(cost, told.cost, .01);
+    cr_assert_float_eq(cost, predicted.cost, .01);
     for (size_t i = 0; i < DIM; i++) {
-        cr_assert_float_eq(mean[i], told.contraction * x[i] / 3, .01);
+        cr_assert_float_eq(mean[i], predicted.contraction * x[i] / 3, .01);
     }
-    cr_assert_gt(told.contraction, .3);
+    cr_assert_gt(predicted.contraction, .3);
     sphere_scatter(&(struct sphere){DIM - 1, 1}, K, (double)lower[0] / (double)DPOT_MASS_ONE,
                    (double)upper[0] / (double)DPOT_MASS_ONE, &scatter);
     for (size_t i = 0; i < DIM; i++) {

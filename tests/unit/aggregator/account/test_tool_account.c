@@ -138,7 +138,7 @@ Test(account_tool, compose_refuses_bad_lists_with_entry_value_and_remedy)
     expect_exit("account compose", 2, "--spend is missing");
 }
 
-Test(account_tool, compose_refuses_a_list_nested_without_end)
+Test(account_tool, compose_refuses_a_deeply_nested_list)
 {
     char text[8192];
     memset(text, '[', sizeof text - 1);
@@ -146,7 +146,7 @@ Test(account_tool, compose_refuses_a_list_nested_without_end)
     expect_spend_refused(text, "spend.json");
 }
 
-Test(account_tool, shuffle_gives_the_closed_form_of_the_vectors_and_what_it_assumes)
+Test(account_tool, shuffle_gives_the_closed_form_of_the_vectors_and_its_assumptions)
 {
     json_t *root = golden_load("shuffle.json");
     const json_t *tests = json_object_get(json_object_get(root, "reference"), "tests");
@@ -201,7 +201,7 @@ Test(account_tool, shuffle_refuses_bad_numbers)
     expect_exit("account --help", 0, "account shuffle");
 }
 
-Test(account_tool, shuffle_of_a_trillion_users_ends_soon)
+Test(account_tool, shuffle_of_a_trillion_users_takes_bounded_time)
 {
     const time_t start = time(NULL);
     json_t *r = expect_json("account shuffle --epsilon0 4 --n 1000000000000 --delta 1e-9", 0);
@@ -218,7 +218,7 @@ static double shown(const struct process *p, const char *name)
     return strtod(line + strlen(name), NULL);
 }
 
-Test(account_tool, the_table_shows_no_epsilon_smaller_than_it_is)
+Test(account_tool, the_table_never_rounds_an_epsilon_down)
 {
     static struct process p;
     json_t *r = composed("[{\"mechanism\":\"wpm\",\"epsilon\":0.1,\"count\":3},"
@@ -232,7 +232,7 @@ Test(account_tool, the_table_shows_no_epsilon_smaller_than_it_is)
     json_decref(r);
 }
 
-Test(account_tool, a_delta_that_basic_leaves_over_is_told)
+Test(account_tool, a_delta_left_by_basic_composition_is_reported)
 {
     json_t *r = composed("[{\"mechanism\":\"other\",\"epsilon\":0.1,\"delta\":1e-7},"
                          "{\"mechanism\":\"other\",\"epsilon\":0.2}]",

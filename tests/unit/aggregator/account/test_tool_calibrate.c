@@ -114,7 +114,7 @@ Test(calibrate_tool, paper_formula_with_a_domain_gives_at_least_its_noise)
     json_decref(r);
 }
 
-Test(calibrate_tool, table_for_people_has_the_same_numbers)
+Test(calibrate_tool, the_table_has_the_same_numbers_as_json)
 {
     expect_exit("calibrate gaussian --epsilon 5 --delta 1e-4 --l2-diameter 2", 0,
                 "scale                    1.591880579\n");
@@ -123,7 +123,7 @@ Test(calibrate_tool, table_for_people_has_the_same_numbers)
     expect_exit("calibrate --help", 0, "calibrate gaussian");
 }
 
-Test(calibrate_tool, delta_far_from_the_certificate_is_told)
+Test(calibrate_tool, a_delta_far_from_the_certificate_gets_a_warning)
 {
     struct process p;
     process_run(&p, "calibrate gaussian --epsilon 5 --delta 5e-6 --domain "
@@ -206,7 +206,7 @@ Test(calibrate_tool, wrong_domains_are_refused_with_key_and_remedy)
                 3, "below 31.9");
 }
 
-Test(calibrate_tool, a_domain_nested_without_end_is_refused)
+Test(calibrate_tool, a_deeply_nested_domain_is_refused)
 {
     char text[8192];
     memset(text, '[', sizeof text - 1);
@@ -224,7 +224,7 @@ static void expect_same_scale(const char *a, const char *b)
     json_decref(of_b);
 }
 
-Test(calibrate_tool, a_whole_campaign_spec_stands_for_its_domain)
+Test(calibrate_tool, a_whole_campaign_spec_is_accepted_as_a_domain)
 {
     write_text("domain.json", "{\"type\":\"l2_ball\",\"radius\":3,\"dim\":5}");
     write_text("spec.json", "{\"name\":\"v\",\"domain\":{\"type\":\"l2_ball\",\"radius\":3,"

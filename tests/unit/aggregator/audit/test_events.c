@@ -116,7 +116,7 @@ Test(events, chosen_on_one_half_are_counted_on_the_other)
     samples_free(&samples);
 }
 
-Test(events, of_inputs_that_nobody_can_tell_apart_prove_nothing)
+Test(events, of_indistinguishable_inputs_prove_nothing)
 {
     struct audit_samples samples = samples_new(0);
     for (size_t i = 0; i < N; i++) {
@@ -142,7 +142,7 @@ Test(events, missing_numbers_are_in_no_event)
 
 /* 400 pairs of independent samples of the same law, at an error of 1 in 20 each: false alarms are
  * at most as frequent as stated (a count of 40 has probability below 1e-4 at 5 %). */
-Test(events, raise_false_alarms_no_more_often_than_they_say)
+Test(events, raise_false_alarms_no_more_often_than_stated)
 {
     uint64_t state = 11;
     size_t n_alarms = 0;

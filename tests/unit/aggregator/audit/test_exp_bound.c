@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-Test(exp_bound, is_below_e_to_the_epsilon_by_a_hair)
+Test(exp_bound, is_just_below_e_to_the_epsilon)
 {
     for (size_t row = 0; row < N_EXP_BOUNDS; row++) {
         const uint64_t e = exp_bound_epsilon_q32(row);
@@ -18,7 +18,7 @@ Test(exp_bound, is_below_e_to_the_epsilon_by_a_hair)
 
 /* Against ratio_is_within, which shares no code: for l = 2^61 / e^epsilon and the largest m with
  * m <= e^epsilon l, both accept m and reject m + 1. */
-Test(exp_bound, judges_ratios_to_the_unit)
+Test(exp_bound, compares_ratios_to_the_unit)
 {
     for (size_t row = 0; row < N_EXP_BOUNDS; row++) {
         const uint64_t e = exp_bound_epsilon_q32(row);

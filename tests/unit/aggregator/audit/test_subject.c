@@ -21,7 +21,7 @@ static bool open_subject(struct subject *subject, const char *name)
     return true;
 }
 
-Test(subject, every_one_is_a_campaign_that_devices_accept)
+Test(subject, every_subject_is_a_campaign_that_devices_accept)
 {
     struct subject subject;
     size_t n = 0;
@@ -37,7 +37,7 @@ Test(subject, every_one_is_a_campaign_that_devices_accept)
     cr_assert_eq(n, 21);
 }
 
-Test(subject, every_mechanism_has_one)
+Test(subject, every_mechanism_has_a_subject)
 {
     for (int id = DPOT_MECHANISM_WPM; id <= DPOT_MECHANISM_GAUSSIAN; id++) {
         const char *name = dpot_mechanism_name((enum dpot_mechanism_id)id);

@@ -5,6 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+static void create_draft(const struct rig *rig, struct revision_record *record)
+{
+    json_t *spec = fixture_spec();
+    cr_assert_eq(registry_create(rig->registry, spec, record, NULL), DPOT_OK);
+    json_decref(spec);
+}
+
 Test(registry, a_new_campaign_is_a_signed_draft)
 {
     struct rig rig;
@@ -12,9 +19,7 @@ Test(registry, a_new_campaign_is_a_signed_draft)
     struct registry_revision revision;
     struct dpot_signed_campaign content;
     rig_init(&rig, "sqlite::memory:", fixture_spec());
-    json_t *spec = fixture_spec();
-    cr_assert_eq(registry_create(rig.registry, spec, &record, NULL), DPOT_OK);
-    json_decref(spec);
+    create_draft(&rig, &record);
     cr_assert_eq(record.state, REVISION_DRAFT);
     cr_assert_eq(record.revision, 1);
     cr_assert_str_eq(record.name, "ring");
@@ -34,9 +39,7 @@ Test(registry, two_campaigns_of_one_spec_have_different_ids)
     struct rig rig;
     struct revision_record record;
     rig_init(&rig, "sqlite::memory:", fixture_spec());
-    json_t *spec = fixture_spec();
-    cr_assert_eq(registry_create(rig.registry, spec, &record, NULL), DPOT_OK);
-    json_decref(spec);
+    create_draft(&rig, &record);
     cr_assert_neq(memcmp(record.campaign_id, rig.record.campaign_id, DPOT_CAMPAIGN_ID_LEN), 0);
     rig_release(&rig);
 }
@@ -110,9 +113,7 @@ Test(registry, a_draft_can_be_abandoned)
     struct rig rig;
     struct revision_record record;
     rig_init(&rig, "sqlite::memory:", fixture_spec());
-    json_t *spec = fixture_spec();
-    cr_assert_eq(registry_create(rig.registry, spec, &record, NULL), DPOT_OK);
-    json_decref(spec);
+    create_draft(&rig, &record);
     cr_assert_eq(registry_close_campaign(rig.registry, record.campaign_id, 0, &record, NULL),
                  DPOT_OK);
     cr_assert_eq(record.state, REVISION_CLOSED);
@@ -163,7 +164,7 @@ static void expect_corrupt(const char *sql)
     fixture_remove(folder);
 }
 
-Test(registry, an_altered_store_is_corrupt_never_a_campaign)
+Test(registry, an_altered_store_is_corrupt)
 {
     expect_corrupt("UPDATE revision SET signed = substr(signed, 1, length(signed) - 1)");
     expect_corrupt("UPDATE revision SET signed = zeroblob(length(signed))");

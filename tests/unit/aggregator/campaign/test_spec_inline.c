@@ -55,7 +55,7 @@ Test(spec_inline, files_are_sent_inside_the_json)
     json_decref(spec);
 }
 
-Test(spec_inline, a_spec_without_files_is_left_alone)
+Test(spec_inline, a_spec_without_files_is_unchanged)
 {
     json_t *spec = fixture_spec(), *copy = json_deep_copy(spec);
     cr_assert_eq(spec_inline(spec, folder, NULL), DPOT_OK);

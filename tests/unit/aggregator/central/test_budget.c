@@ -64,7 +64,7 @@ Test(budget, never_spends_more_than_epsilon)
     }
 }
 
-Test(budget, add_remove_pays_for_the_root_and_halves_the_scale)
+Test(budget, add_remove_charges_the_root_and_halves_the_scale)
 {
     const struct budget budget = make(1, 3, 2, ADJACENCY_ADD_REMOVE);
     cr_assert_gt(budget.level[0], 0);
@@ -76,7 +76,7 @@ Test(budget, add_remove_pays_for_the_root_and_halves_the_scale)
     cr_assert_str_eq(adjacency_name(ADJACENCY_REPLACE_ONE), "replace-one");
 }
 
-Test(budget, refuses_what_is_no_epsilon)
+Test(budget, refuses_an_invalid_epsilon)
 {
     const double wrong[] = {0, -1, NAN, INFINITY, 1025, 1e-300, 1e-12};
     for (size_t i = 0; i < 7; i++) {
@@ -102,7 +102,7 @@ Test(budget, depth_follows_epsilon_and_the_public_number)
     json_decref(root);
 }
 
-Test(budget, amplification_is_that_of_a_secret_sample)
+Test(budget, amplification_assumes_a_secret_sample)
 {
     /* About 1 for 200,000 of 320 million at epsilon 7.9: the experiment of the papers, accounted
      * correctly. */

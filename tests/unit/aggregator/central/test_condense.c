@@ -28,7 +28,7 @@ Test(condense, a_cell_becomes_its_mean_with_all_its_mass)
     cr_assert(points[4] == 7 && points[5] == 0 && weights[2] == .2);
 }
 
-Test(condense, what_fits_stays_but_equal_cells_are_one)
+Test(condense, points_within_the_limit_are_kept_and_equal_cells_merged)
 {
     double points[] = {0, 1, 2, 3, 5, 6}, weights[] = {1, 1, 1, 1, 3, 1};
     cr_assert_eq(condense(codes, N, 3, 6, 1, points, weights), 5);

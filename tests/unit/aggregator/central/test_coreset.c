@@ -112,7 +112,7 @@ Test(coreset, refuses_no_records_under_replace_one)
     exact_draw_release(&draw);
 }
 
-Test(coreset, counts_stand_for_as_many_equal_records)
+Test(coreset, a_count_equals_as_many_equal_records)
 {
     /* With the same randomness: 3 rows with counts, and the same records one by one. */
     const struct coreset_config config = configure(1, 8, ADJACENCY_REPLACE_ONE);
@@ -216,7 +216,7 @@ static void make_triangle(struct polygon *polygon)
     cr_assert_eq(polygon_init(polygon, corners, NULL, 3, NULL), DPOT_OK);
 }
 
-Test(coreset, points_keep_within_the_border)
+Test(coreset, points_stay_within_the_border)
 {
     struct coreset_config config = configure(0.3, 11, ADJACENCY_REPLACE_ONE);
     static double out[2 * N];
@@ -263,7 +263,7 @@ Test(coreset, records_outside_the_border_are_counted_by_its_rule)
     polygon_release(&triangle);
 }
 
-Test(coreset, the_curator_learns_how_many_records_lie_outside_of_the_box)
+Test(coreset, the_number_of_records_outside_of_the_box_is_returned)
 {
     const struct coreset_config config = configure(1, 3, ADJACENCY_REPLACE_ONE);
     const int64_t counts[3] = {4, 10, 1};

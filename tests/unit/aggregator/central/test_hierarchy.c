@@ -69,7 +69,7 @@ Test(hierarchy, one_split_is_that_of_the_golden_vectors)
 }
 
 /* Both children change by amounts that differ by at most one, unless one of them reaches 0. */
-Test(hierarchy, splits_share_what_is_missing_equally)
+Test(hierarchy, splits_share_the_difference_equally)
 {
     for (int64_t m = 0; m < 14; m++) {
         for (int64_t a = 0; a < 16; a++) {
@@ -151,7 +151,7 @@ Test(hierarchy, counts_are_clamped_at_zero_and_at_the_top)
     json_decref(noise);
 }
 
-Test(hierarchy, a_closed_cell_leaves_its_mass_to_its_sibling_without_noise)
+Test(hierarchy, a_closed_cell_gives_its_mass_to_its_sibling_without_noise)
 {
     const uint64_t codes[] = {0, 1, 2, 3};
     struct script script = {.noise = NULL, .level = 2, .closed = 1u << 1 | 1u << 2 | 1u << 3};
@@ -165,7 +165,7 @@ Test(hierarchy, a_closed_cell_leaves_its_mass_to_its_sibling_without_noise)
     hierarchy_leaves_release(&leaves);
 }
 
-Test(hierarchy, mass_is_kept_whatever_the_noise)
+Test(hierarchy, mass_is_conserved_for_any_noise)
 {
     uint64_t codes[300];
     for (size_t i = 0; i < 300; i++) {
@@ -217,7 +217,7 @@ Test(hierarchy, deep_codes_are_sorted_by_all_their_bits)
     hierarchy_records_release(&records);
 }
 
-Test(hierarchy, refuses_counts_that_are_none)
+Test(hierarchy, refuses_invalid_counts)
 {
     const uint64_t codes[] = {0, 1};
     const int64_t negative[] = {3, -1}, many[] = {HIERARCHY_RECORDS_MAX, 1};

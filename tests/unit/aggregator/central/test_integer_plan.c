@@ -162,7 +162,7 @@ Test(integer_plan, of_several_optimal_plans_the_first_is_taken)
     cr_assert_gt(n_tied, 200);
 }
 
-Test(integer_plan, a_plan_that_is_not_optimal_is_told_and_left_alone)
+Test(integer_plan, a_plan_that_is_not_optimal_is_reported_and_unchanged)
 {
     const int64_t cost[] = {0, 5, 5, 0}, g[] = {0, 0};
     int64_t flow[] = {0, 1, 1, 0};

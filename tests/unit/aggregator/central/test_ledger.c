@@ -82,7 +82,7 @@ Test(ledger, ten_tenths_fit_a_cap_of_one_and_no_eleventh)
     cr_assert_float_eq(spent, 1, 1e-8);
 }
 
-Test(ledger, data_sets_have_caps_of_their_own_that_are_fixed)
+Test(ledger, each_data_set_has_fixed_caps)
 {
     double spent = 0;
     cr_assert_eq(charge("a", 1, 0), DPOT_ERR_IO, "there is no file, and nothing makes one");
@@ -135,7 +135,7 @@ Test(ledger, sums_do_not_wrap_around)
     cr_assert_eq(ledger_charge(folder_path("l"), &wish, &caps, NULL), DPOT_ERR_BUDGET);
 }
 
-Test(ledger, names_are_plain)
+Test(ledger, names_are_restricted)
 {
     static const char *const bad[] = {"", "a b", "a/b", "\xc3\xa4", "a\n"};
     char longest[LEDGER_NAME_SIZE + 1];
@@ -161,7 +161,7 @@ static size_t fill(uint8_t *bytes, size_t cap)
     return len;
 }
 
-Test(ledger, a_torn_end_is_cut_off_by_the_next_charge)
+Test(ledger, the_next_charge_removes_a_torn_end)
 {
     uint8_t bytes[4096];
     const size_t len = fill(bytes, sizeof bytes);
@@ -181,7 +181,7 @@ Test(ledger, a_torn_end_is_cut_off_by_the_next_charge)
     cr_assert_eq(count("a", &spent), 3);
 }
 
-Test(ledger, a_file_that_was_about_to_be_made_is_made)
+Test(ledger, a_file_interrupted_at_its_creation_is_created)
 {
     uint8_t bytes[4096];
     double spent = 0;
@@ -216,7 +216,7 @@ Test(ledger, damage_anywhere_else_is_refused_and_nothing_is_written)
     cr_assert_eq(charge("a", 0.5, 0), DPOT_ERR_CORRUPT);
 }
 
-Test(ledger, what_is_no_ledger_is_left_alone)
+Test(ledger, a_file_that_is_no_ledger_is_unchanged)
 {
     char after[64] = "";
     (void)folder_write("l", "lat,lon\n1,2\n", 12);

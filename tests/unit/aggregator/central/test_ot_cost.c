@@ -127,7 +127,7 @@ Test(ot_cost, no_record_moves_the_value_more_than_the_sensitivity)
     exact_draw_release(&draw);
 }
 
-Test(ot_cost, records_outside_of_the_box_count_at_its_face)
+Test(ot_cost, records_outside_of_the_box_count_at_its_boundary)
 {
     const struct ot_cost_config config = configure(1, 2, 2, 0);
     const double x[2] = {0, 0}, inside[2] = {1, 1}, beyond[2] = {1e300, 7}, nothing[2] = {NAN, -5};
@@ -136,7 +136,7 @@ Test(ot_cost, records_outside_of_the_box_count_at_its_face)
     cr_assert_float_eq(value_of(&config, x, nothing), 0, 1e-9);
 }
 
-Test(ot_cost, a_cap_cuts_costs_and_with_them_the_noise)
+Test(ot_cost, a_cap_bounds_costs_and_the_noise)
 {
     struct ot_cost_config config = configure(1, 2, 2, 0);
     const double x[2] = {0, 0}, y[2] = {1, 0.2};
@@ -236,7 +236,7 @@ Test(ot_cost, plain_sweeps_end_within_tol)
     }
 }
 
-Test(ot_cost, tol_is_one_hundredth_of_a_record_but_for_a_lambda_near_nothing)
+Test(ot_cost, tol_is_one_hundredth_of_a_record_except_for_a_tiny_lambda)
 {
     struct ot_cost_config config = configure(1, 40, 40, 0.1);
     cr_assert_eq(ot_cost_tol(&config), 0.01 / 40);
@@ -251,7 +251,7 @@ Test(ot_cost, tol_is_one_hundredth_of_a_record_but_for_a_lambda_near_nothing)
     }
 }
 
-Test(ot_cost, refuses_what_has_no_bound)
+Test(ot_cost, refuses_unbounded_costs)
 {
     struct dpot_error error = {""};
     struct ot_cost_config config = configure(2, 3, 3, 0);

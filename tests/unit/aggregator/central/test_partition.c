@@ -28,7 +28,7 @@ Test(partition, finds_the_leaves_of_the_golden_points)
     json_decref(root);
 }
 
-Test(partition, counts_the_upper_face_and_what_lies_beyond)
+Test(partition, counts_the_upper_face_and_points_outside)
 {
     const struct partition p = unit(2, 6);
     const double inside[2] = {1, 1}, beyond[2] = {7, INFINITY}, below[2] = {-3, -INFINITY};
@@ -99,7 +99,7 @@ Test(partition, more_axes_than_levels_leaves_the_last_ones_whole)
     cr_assert_eq(cell_hi[20], 1);
 }
 
-Test(partition, refuses_boxes_that_are_none)
+Test(partition, refuses_invalid_boxes)
 {
     double lo[2] = {0, 0}, hi[2] = {1, 1};
     struct partition p = {.dim = 2, .depth = 3, .lo = lo, .hi = hi};

@@ -27,7 +27,7 @@ static bool is_inside(double x, double y)
     return in_square && !in_notch && !in_hole;
 }
 
-Test(polygon, holds_what_is_inside_by_the_even_odd_rule)
+Test(polygon, contains_points_by_the_even_odd_rule)
 {
     struct polygon polygon;
     size_t n_inside = 0;
@@ -47,7 +47,7 @@ Test(polygon, holds_what_is_inside_by_the_even_odd_rule)
     polygon_release(&polygon);
 }
 
-Test(polygon, meets_boxes_that_have_a_point_of_it)
+Test(polygon, intersects_boxes_that_share_a_point)
 {
     struct polygon polygon;
     make(&polygon);
@@ -116,7 +116,7 @@ Test(polygon, a_ring_that_crosses_itself_has_the_inside_of_the_even_odd_rule)
     polygon_release(&polygon);
 }
 
-Test(polygon, rings_that_take_each_other_away_are_refused)
+Test(polygon, rings_that_cancel_each_other_are_refused)
 {
     static const double twice[] = {0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 1};
     static const double two[] = {0, 0, 0, 1, 1, 1};
@@ -128,7 +128,7 @@ Test(polygon, rings_that_take_each_other_away_are_refused)
     cr_assert(strstr(error.text, "no inside"), "%s", error.text);
 }
 
-Test(polygon, refuses_what_has_no_area)
+Test(polygon, refuses_polygons_without_area)
 {
     const double line[] = {0, 0, 1, 1, 2, 2}, same[] = {1, 1, 1, 1, 1, 1};
     const double bad[] = {0, 0, 1, NAN, 2, 0};

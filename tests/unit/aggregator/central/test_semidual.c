@@ -143,7 +143,7 @@ Test(semidual, equal_candidates_have_equal_scores_and_some_sensitivity)
     semidual_release(&semidual);
 }
 
-Test(semidual, refuses_candidates_that_are_no_numbers)
+Test(semidual, refuses_candidates_that_are_not_finite)
 {
     double potentials[CELLS] = {0};
     struct semidual semidual;
@@ -158,7 +158,7 @@ Test(semidual, refuses_candidates_that_are_no_numbers)
         DPOT_ERR_TOO_LARGE);
 }
 
-Test(permute_and_flip, takes_the_least_when_it_is_far_below)
+Test(permute_and_flip, takes_the_least_score_when_it_is_far_below_the_others)
 {
     struct dpot_rng_seeded seeded;
     struct exact_draw draw;

@@ -115,7 +115,7 @@ Test(central_barycenter, of_one_group_is_a_summary_of_it)
     json_decref(r);
 }
 
-Test(central_barycenter, an_experiment_may_compare_with_none)
+Test(central_barycenter, an_experiment_may_run_without_noise)
 {
     json_t *plain = expect_json(FOUR "--simulation --seed 1 --method non-private --starts 20 "
                                      "--group-column county --out b.csv",
@@ -144,7 +144,7 @@ Test(central_barycenter, an_experiment_may_compare_with_none)
     expect_exit(FOUR "--method non-private --out b.csv", 4, "--simulation");
 }
 
-Test(central_barycenter, a_seed_repeats_a_simulation_and_only_that)
+Test(central_barycenter, a_seed_repeats_simulations_only)
 {
     struct array a, b;
     json_decref(expect_json(FOUR "--simulation --seed 3 --out a.npy", 0));
@@ -188,7 +188,7 @@ Test(central_barycenter, group_weights_projection_and_entropic_plans_are_post_pr
     json_decref(r);
 }
 
-Test(central_barycenter, noisy_iterations_say_what_they_spend_and_on_what)
+Test(central_barycenter, noisy_iterations_report_their_charges)
 {
     struct array points;
     write_text("start.csv", "2,2\n2,8\n8,2\n8,8\n");
@@ -216,7 +216,7 @@ Test(central_barycenter, noisy_iterations_say_what_they_spend_and_on_what)
     json_decref(r);
 }
 
-Test(central_barycenter, clamped_records_are_told_in_a_simulation_only_and_starts_always)
+Test(central_barycenter, clamped_records_are_reported_in_simulations_only_and_starts_always)
 {
     static const char *const methods[2] = {"", "--delta 1e-6 --method noisy-exact "};
     struct process process;
@@ -240,7 +240,7 @@ Test(central_barycenter, clamped_records_are_told_in_a_simulation_only_and_start
         "%s", process.err);
 }
 
-Test(central_barycenter, noisy_iterations_know_balls)
+Test(central_barycenter, noisy_iterations_accept_balls)
 {
     json_t *r = expect_json(RUN "--domain {\"type\":\"l2_ball\",\"radius\":12,\"dim\":2} "
                                 "--epsilon 4 --support 4 --delta 1e-6 --method noisy-exact "
@@ -269,7 +269,7 @@ Test(central_barycenter, options_of_the_other_methods_are_refused)
     expect_exit(FOUR "--inner 9 --out b.csv", 2, "--inner does nothing without --lambda");
 }
 
-Test(central_barycenter, what_is_wrong_is_refused)
+Test(central_barycenter, wrong_calls_and_data_are_refused)
 {
     expect_exit(RUN BOX "--epsilon 4 --out b.csv", 2, "--support");
     expect_exit(RUN "--epsilon 4 --support 4 --out b.csv", 2, "must not come from the data");

@@ -91,7 +91,7 @@ Test(coreset_tool, the_points_are_where_the_records_are)
     array_release(&points);
 }
 
-Test(coreset_tool, columns_have_names_and_rows_stand_for_people)
+Test(coreset_tool, columns_have_names_and_rows_have_counts)
 {
     struct array points, weights;
     char header[32] = "";
@@ -127,7 +127,7 @@ Test(coreset_tool, standard_input_has_columns_by_number)
                 "--data has no column x");
 }
 
-Test(coreset_tool, groups_have_measures_of_their_own_for_one_epsilon)
+Test(coreset_tool, each_group_has_a_measure_for_one_epsilon)
 {
     struct array points;
     json_t *r = expect_json(NAMED BOX "--group-column county --out p.npy", 0);
@@ -193,7 +193,7 @@ Test(coreset_tool, add_remove_keeps_the_number_of_records_private)
                 "--group-column");
 }
 
-Test(coreset_tool, the_number_of_clamped_records_is_told_in_a_simulation_only)
+Test(coreset_tool, the_number_of_clamped_records_is_reported_in_simulations_only)
 {
     struct process process;
     write_text("data.csv", "1,1\n2,2\n11,5\n-1,99\n");
@@ -281,7 +281,7 @@ Test(coreset_tool, amplification_comes_with_its_assumptions_and_on_request)
                 "--sampling-rate");
 }
 
-Test(coreset_tool, one_record_and_duplicates_are_data_like_any)
+Test(coreset_tool, one_record_and_duplicates_are_valid_data)
 {
     struct array points;
     write_text("data.csv", "3,3\n");
@@ -298,7 +298,7 @@ Test(coreset_tool, one_record_and_duplicates_are_data_like_any)
     json_decref(r);
 }
 
-Test(coreset_tool, bad_data_are_refused_with_their_place)
+Test(coreset_tool, bad_data_are_refused_with_their_position)
 {
     write_text("data.csv", "");
     expect_exit(RUN BOX "--out p.csv", 3, "--data");

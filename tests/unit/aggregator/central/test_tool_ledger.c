@@ -79,7 +79,7 @@ Test(ledger_tool, noisy_iterations_are_charged_in_delta_and_in_rho)
     cr_assert_lt(rho, 0.125, "far less than of a pure epsilon");
 }
 
-Test(ledger_tool, what_is_wrong_on_the_command_line_costs_nothing)
+Test(ledger_tool, a_wrong_command_line_is_not_charged)
 {
     expect_exit(CORESET "--epsilon 1 --name people", 2, "without --ledger");
     expect_exit(CORESET "--epsilon 1 --rho-cap 1", 2, "without --ledger");
@@ -116,7 +116,7 @@ Test(ledger_tool, caps_refuse_before_the_data_are_opened)
     cr_assert_eq(sum_of("epsilon"), 1);
 }
 
-Test(ledger_tool, what_fails_after_the_charge_stays_charged)
+Test(ledger_tool, a_failure_after_the_charge_stays_charged)
 {
     expect_exit("central coreset --data nowhere.csv --out out.csv --epsilon 0.25 " BOX BEGIN, 6,
                 "nowhere.csv");
@@ -164,7 +164,7 @@ static size_t size_of_ledger(void)
     return stat(folder_path("l"), &info) == 0 ? (size_t)info.st_size : 0;
 }
 
-Test(ledger_tool, a_run_that_is_killed_behind_its_charge_stays_charged, .timeout = 60)
+Test(ledger_tool, a_run_killed_after_its_charge_stays_charged, .timeout = 60)
 {
     static const char run[] =
         "central coreset --data pipe.csv --out out.csv --epsilon 0.5 " BOX BEGIN;
@@ -182,7 +182,7 @@ Test(ledger_tool, a_run_that_is_killed_behind_its_charge_stays_charged, .timeout
     expect_exit(run, 4, "has spent epsilon 1 of 1");
 }
 
-Test(ledger_tool, of_runs_at_once_only_those_that_fit_the_cap_get_through)
+Test(ledger_tool, of_concurrent_runs_only_those_within_the_cap_succeed)
 {
     pid_t children[8];
     int n_done = 0, n_refused = 0;
@@ -204,7 +204,7 @@ Test(ledger_tool, of_runs_at_once_only_those_that_fit_the_cap_get_through)
 }
 
 /* Byte for byte, except for the time and the checksums. */
-Test(ledger_tool, the_ledger_is_the_same_whatever_the_records_are)
+Test(ledger_tool, the_ledger_does_not_depend_on_the_records)
 {
     static const char *const data[] = {"0.5,0.5\n0.25,0.5\n", "99,99\n-1e300,5\n", "0,0\n0,0\n"};
     char first[1024] = "", other[1024] = "";

@@ -67,7 +67,7 @@ Test(ot_cost_tool, a_seed_is_for_simulations_only)
     json_decref(b);
 }
 
-Test(ot_cost_tool, refuses_what_it_cannot_bound)
+Test(ot_cost_tool, refuses_costs_without_a_bound)
 {
     expect_exit(RUN "--exact", 2, "--domain");
     expect_exit(RUN BOX, 2, "--lambda");

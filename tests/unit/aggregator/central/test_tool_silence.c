@@ -86,34 +86,34 @@ static json_t *form_of(const json_t *value)
     return form;
 }
 
-struct heard {
+struct output {
     int exit_code;
     char err[PROCESS_OUT_MAX];
     json_t *form;
 };
 
-static void hear(const char *line, struct heard *heard)
+static void capture(const char *line, struct output *output)
 {
     static struct process p;
     char all[1024];
     (void)snprintf(all, sizeof all, "%s --json", line);
     process_run(&p, all);
-    heard->exit_code = p.exit_code;
-    (void)snprintf(heard->err, sizeof heard->err, "%s", p.err);
+    output->exit_code = p.exit_code;
+    (void)snprintf(output->err, sizeof output->err, "%s", p.err);
     json_t *result = json_loads(p.out, 0, NULL);
     cr_assert_not_null(result, "%s: %s", line, p.out);
-    heard->form = form_of(result);
+    output->form = form_of(result);
     json_decref(result);
 }
 
-static void expect_same(const char *line, const struct heard *a, const struct heard *b, int kind)
+static void expect_same(const char *line, const struct output *a, const struct output *b, int kind)
 {
     cr_assert_eq(a->exit_code, b->exit_code, "%s: %d: %s%s", line, kind, a->err, b->err);
     cr_assert_str_eq(a->err, b->err, "%s: %d", line, kind);
     cr_assert(json_equal(a->form, b->form), "%s: %d", line, kind);
 }
 
-Test(central_silence, no_command_tells_one_set_of_records_from_another)
+Test(central_silence, no_command_behaves_differently_for_other_records)
 {
     static const char *const lines[] = {
         NOISY "noisy-exact",
@@ -128,13 +128,13 @@ Test(central_silence, no_command_tells_one_set_of_records_from_another)
         "central transport-map --out map.csv --grid 8x8 --family 9 " PAIR,
     };
     for (size_t l = 0; l < sizeof lines / sizeof lines[0]; l++) {
-        struct heard first, other;
+        struct output first, other;
         write_records("data.csv", SPREAD);
-        hear(lines[l], &first);
+        capture(lines[l], &first);
         cr_assert_eq(first.exit_code, 0, "%s: %s", lines[l], first.err);
         for (int kind = NEIGHBOUR; kind < KINDS; kind++) {
             write_records("data.csv", (enum kind)kind);
-            hear(lines[l], &other);
+            capture(lines[l], &other);
             expect_same(lines[l], &first, &other, kind);
             json_decref(other.form);
         }
@@ -143,7 +143,7 @@ Test(central_silence, no_command_tells_one_set_of_records_from_another)
 }
 
 /* Warnings and refusals that follow from options are the same for all records. */
-Test(central_silence, what_options_do_wrong_is_the_same_for_all_records)
+Test(central_silence, refusals_of_options_are_the_same_for_all_records)
 {
     static const char *const lines[] = {
         NOISY "noisy-exact --epsilon 2",
@@ -153,11 +153,11 @@ Test(central_silence, what_options_do_wrong_is_the_same_for_all_records)
         "central ot-cost --metric l1 --exact --cap 1e-320 " PAIR,
     };
     for (size_t l = 0; l < sizeof lines / sizeof lines[0]; l++) {
-        struct heard first, other;
+        struct output first, other;
         write_records("data.csv", SPREAD);
-        hear(lines[l], &first);
+        capture(lines[l], &first);
         write_records("data.csv", FAR);
-        hear(lines[l], &other);
+        capture(lines[l], &other);
         expect_same(lines[l], &first, &other, FAR);
         json_decref(first.form);
         json_decref(other.form);
@@ -165,7 +165,7 @@ Test(central_silence, what_options_do_wrong_is_the_same_for_all_records)
 }
 
 /* No record, one, two, many; each in a file with a header and in one without. */
-Test(central_silence, add_remove_does_not_tell_no_record_from_one)
+Test(central_silence, add_remove_does_not_distinguish_no_record_from_one)
 {
     static const char *const rows[] = {"", "0.5,0.5\n", "0,1\n", "0.5,0.5\n3,-4\n1,1\n0,0\n"};
     static const char *const counted[] = {"", "0.5,0.5,0\n", "0,1,1\n", "0,1,4294967296\n1,1,7\n"};
@@ -178,13 +178,13 @@ Test(central_silence, add_remove_does_not_tell_no_record_from_one)
     };
     for (size_t l = 0; l < sizeof lines / sizeof lines[0]; l++) {
         for (int has_names = 0; has_names < 2; has_names++) {
-            struct heard first, other;
+            struct output first, other;
             for (size_t k = 0; k < 4; k++) {
                 char text[256];
                 const char *names = has_names ? l == 3 ? "a,b,people\n" : "a,b\n" : "";
                 (void)snprintf(text, sizeof text, "%s%s", names, l == 3 ? counted[k] : rows[k]);
                 write_text("data.csv", text);
-                hear(lines[l], k == 0 ? &first : &other);
+                capture(lines[l], k == 0 ? &first : &other);
                 cr_assert_eq(first.exit_code, 0, "%s: %s", lines[l], first.err);
                 if (k > 0) {
                     expect_same(lines[l], &first, &other, (int)k);

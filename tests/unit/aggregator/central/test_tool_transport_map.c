@@ -87,7 +87,7 @@ Test(transport_map_tool, families_are_public_and_the_same_for_the_same_family_se
     array_release(&b);
 }
 
-Test(transport_map_tool, refuses_what_is_wrong)
+Test(transport_map_tool, refuses_wrong_calls_and_data)
 {
     expect_exit(RUN "--candidates f.csv --out m.csv", 2, "--domain");
     expect_exit(RUN BOX "--out m.csv", 2, "--candidates");

@@ -1,4 +1,4 @@
-/* Files of the analyst and of long jobs on a disk that fails: the old one or the new one, whole. */
+/* Files of the analyst and of long jobs on a disk that fails: the old or the new one, complete. */
 #include "files/array.h"
 #include "files/output.h"
 #include "generator/checkpoint.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLD_DONE 'D'
-#define TOLD_BROKEN 'X'
-#define LIVES_MAX 40
+#define REPORTED_DONE 'D'
+#define REPORTED_BROKEN 'X'
+#define RUNS_MAX 40
 
 struct bytes {
     unsigned char data[65536];
@@ -119,24 +119,25 @@ static void replace(void *ctx)
     path_of(path, folder, kind);
     const dpot_status status = kind->write(path, true, &error);
     if (status == DPOT_OK) {
-        disk_tell(TOLD_DONE);
+        disk_report(REPORTED_DONE);
     } else if (status != DPOT_ERR_IO || !strstr(error.text, kind->name)) {
-        disk_tell(TOLD_BROKEN);
+        disk_report(REPORTED_BROKEN);
     }
     training_release(&training);
     case_release(&made);
 }
 
-static void judge(void *ctx, const struct disk_life *life)
+static void validate(void *ctx, const struct disk_outcome *outcome)
 {
     const struct kind *kind = ctx;
     static struct bytes found;
-    cr_assert_not(was_told(life, TOLD_BROKEN), "%s: %s", kind->name, walk_place);
+    cr_assert_not(was_reported(outcome, REPORTED_BROKEN), "%s: %s", kind->name, walk_place);
     const bool is_there = read_file(folder, kind, &found);
     const bool is_new = is_there && is_same(&found, &new_bytes);
-    cr_assert(is_new || (is_there && is_same(&found, &old_bytes) && !was_told(life, TOLD_DONE)),
+    cr_assert(is_new || (is_there && is_same(&found, &old_bytes) &&
+                         !was_reported(outcome, REPORTED_DONE)),
               "%s: %s: %s, %zu bytes", kind->name, walk_place,
-              was_told(life, TOLD_DONE) ? "written" : "not written", found.len);
+              was_reported(outcome, REPORTED_DONE) ? "written" : "not written", found.len);
 }
 
 static void write_known(const struct kind *kind, bool is_new, struct bytes *bytes)
@@ -152,13 +153,13 @@ Test(file_faults, a_file_that_is_replaced_is_the_old_one_or_the_new_one)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const struct kind *kind = &kinds[i];
-        const struct walk walk = {replace, judge, (void *)kind, seed, folder};
+        const struct walk walk = {replace, validate, (void *)kind, seed, folder};
         write_known(kind, true, &new_bytes);
-        training_release(&training); /* begins anew, so that the old one is of step 0 */
+        training_release(&training); /* starts again, so that the old one is of step 0 */
         case_release(&made);
         begin_training();
         write_known(kind, false, &old_bytes);
         cr_assert_not(is_same(&old_bytes, &new_bytes));
-        cr_log_info("%s: %zu lives", kind->name, walk_all(&walk, LIVES_MAX));
+        cr_log_info("%s: %zu runs", kind->name, walk_all(&walk, RUNS_MAX));
     }
 }

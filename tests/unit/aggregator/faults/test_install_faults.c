@@ -1,5 +1,5 @@
-/* An installation on a disk that fails: keys and tokens that were shown are never lost, copies of the
- * store are whole or not there, and every command can be repeated. */
+/* An installation on a disk that fails: keys and tokens that were shown are never lost, copies of
+ * the store are whole or not there, and every command can be repeated. */
 #include "dpotd/backup.h"
 #include "dpotd/init.h"
 #include "http/tokens.h"
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TOLD_DONE 'D'
-#define TOLD_BROKEN 'X'
-#define LIVES_MAX 36
+#define REPORTED_DONE 'D'
+#define REPORTED_BROKEN 'X'
+#define RUNS_MAX 36
 
 static struct test_clock now;
 
@@ -56,18 +56,18 @@ static void read_installation(struct config *config, struct server_keys *keys,
 
 /* ---- dpotd init ---- */
 
-/* What a user has seen and may have given to devices and colleagues. */
+/* The output that the user has seen and may have given to devices and colleagues. */
 struct shown {
     uint8_t pin[DPOT_SIGN_PUBLIC_LEN];
     char token[INIT_TOKEN_SIZE];
 };
 
-static void tell_bytes(const void *data, size_t len)
+static void report_bytes(const void *data, size_t len)
 {
     const unsigned char *bytes = data;
-    disk_tell(TOLD_DONE);
+    disk_report(REPORTED_DONE);
     for (size_t i = 0; i < len; i++) {
-        disk_tell(bytes[i]);
+        disk_report(bytes[i]);
     }
 }
 
@@ -84,13 +84,13 @@ static void install(void *ctx)
         struct shown shown;
         memcpy(shown.pin, result.pin, sizeof shown.pin);
         memcpy(shown.token, result.token, sizeof shown.token);
-        tell_bytes(&shown, sizeof shown);
+        report_bytes(&shown, sizeof shown);
     } else if (!error.text[0]) {
-        disk_tell(TOLD_BROKEN);
+        disk_report(REPORTED_BROKEN);
     }
 }
 
-static void judge_installation(void *ctx, const struct disk_life *life)
+static void validate_installation(void *ctx, const struct disk_outcome *outcome)
 {
     (void)ctx;
     struct shown shown;
@@ -100,14 +100,15 @@ static void judge_installation(void *ctx, const struct disk_life *life)
     struct server_keys keys;
     struct tokens tokens;
     uint8_t pin[DPOT_SIGN_PUBLIC_LEN];
-    const bool was_shown = life->n_told == 1 + sizeof shown && life->told[0] == TOLD_DONE;
-    cr_assert(was_shown || life->n_told == 0, "%s", walk_place);
+    const bool was_shown =
+        outcome->n_reported == 1 + sizeof shown && outcome->reported[0] == REPORTED_DONE;
+    cr_assert(was_shown || outcome->n_reported == 0, "%s", walk_place);
     const dpot_status status = init_run(folder, "127.0.0.1:0", &now.clock, &repeated, &error);
     cr_assert(status == DPOT_ERR_EXISTS || (!was_shown && status == DPOT_OK), "%s: %s", walk_place,
               error.text);
     read_installation(&config, &keys, &tokens);
     if (was_shown) {
-        memcpy(&shown, life->told + 1, sizeof shown);
+        memcpy(&shown, outcome->reported + 1, sizeof shown);
         dpot_sign_public(keys.secret_key, pin);
         cr_assert_arr_eq(pin, shown.pin, sizeof pin, "%s: the pin was shown", walk_place);
         cr_assert_not_null(tokens_find(&tokens, shown.token), "%s: the token was shown",
@@ -115,20 +116,20 @@ static void judge_installation(void *ctx, const struct disk_life *life)
     }
 }
 
-Test(install_faults, an_installation_that_was_shown_is_there_and_any_other_can_be_finished)
+Test(install_faults, a_reported_installation_is_complete_and_any_other_can_be_completed)
 {
-    const struct walk walk = {install, judge_installation, NULL, NULL, folder};
-    cr_log_info("%zu lives", walk_all(&walk, LIVES_MAX));
+    const struct walk walk = {install, validate_installation, NULL, NULL, folder};
+    cr_log_info("%zu runs", walk_all(&walk, RUNS_MAX));
 }
 
-/* The same where an earlier run was cut off behind its token: the file grows. */
-Test(install_faults, a_second_token_never_costs_the_first)
+/* The same after an earlier run that was interrupted after its token: the file grows. */
+Test(install_faults, a_second_token_never_removes_the_first)
 {
-    const struct walk walk = {install, judge_installation, NULL, seed, folder};
+    const struct walk walk = {install, validate_installation, NULL, seed, folder};
     struct init_result result;
     cr_assert_eq(init_run(seed, "127.0.0.1:0", &now.clock, &result, NULL), DPOT_OK);
     cr_assert_eq(unlink(result.config_path), 0);
-    cr_log_info("%zu lives", walk_all(&walk, LIVES_MAX));
+    cr_log_info("%zu runs", walk_all(&walk, RUNS_MAX));
 }
 
 /* ---- dpotd keys add, keys prune ---- */
@@ -143,18 +144,18 @@ static void change_keys(void *ctx)
     later.clock.ctx = &later;
     later.now_ms += INT64_C(86400000) * 500; /* the first has expired */
     if (server_keys_add(path_in(folder, "keys"), &later.clock, 400, &added, &error) == DPOT_OK) {
-        tell_bytes(added.id, sizeof added.id);
+        report_bytes(added.id, sizeof added.id);
         if (server_keys_prune(path_in(folder, "keys"), &later.clock, &n_removed, &error) !=
                 DPOT_OK &&
             !error.text[0]) {
-            disk_tell(TOLD_BROKEN);
+            disk_report(REPORTED_BROKEN);
         }
     } else if (!error.text[0]) {
-        disk_tell(TOLD_BROKEN);
+        disk_report(REPORTED_BROKEN);
     }
 }
 
-/* Whatever a life left of a key, its end has given free: it is found and cleared. */
+/* A part of a key that an interrupted run left is unlocked at its end: it is found and removed. */
 static void expect_no_leftovers(void)
 {
     char keys[2 * FIXTURE_PATH_SIZE];
@@ -170,28 +171,29 @@ static void expect_no_leftovers(void)
     (void)closedir(dir);
 }
 
-static void judge_keys(void *ctx, const struct disk_life *life)
+static void validate_keys(void *ctx, const struct disk_outcome *outcome)
 {
     (void)ctx;
     struct config config;
     struct server_keys keys;
     struct tokens tokens;
-    bool is_there = life->n_told == 0;
+    bool is_there = outcome->n_reported == 0;
     read_installation(&config, &keys, &tokens);
     for (size_t i = 0; i < keys.n_seal_secrets && !is_there; i++) {
-        is_there = life->n_told == 1 + DPOT_SEAL_KEY_ID_LEN &&
-                   memcmp(keys.seal_secrets[i].key.id, life->told + 1, DPOT_SEAL_KEY_ID_LEN) == 0;
+        is_there =
+            outcome->n_reported == 1 + DPOT_SEAL_KEY_ID_LEN &&
+            memcmp(keys.seal_secrets[i].key.id, outcome->reported + 1, DPOT_SEAL_KEY_ID_LEN) == 0;
     }
     cr_assert(is_there, "%s: the key was announced", walk_place);
     expect_no_leftovers();
 }
 
-Test(install_faults, keys_are_whole_and_one_that_was_added_stays)
+Test(install_faults, keys_are_complete_and_an_added_one_stays)
 {
-    const struct walk walk = {change_keys, judge_keys, NULL, seed, folder};
+    const struct walk walk = {change_keys, validate_keys, NULL, seed, folder};
     struct init_result result;
     cr_assert_eq(init_run(seed, "127.0.0.1:0", &now.clock, &result, NULL), DPOT_OK);
-    cr_log_info("%zu lives", walk_all(&walk, LIVES_MAX));
+    cr_log_info("%zu runs", walk_all(&walk, RUNS_MAX));
 }
 
 /* ---- dpotd backup, restore ---- */
@@ -210,14 +212,14 @@ static void append(struct store *store, const uint8_t hash[DPOT_HASH_LEN], uint3
     cr_assert_eq(store_append_reports(store, &batch, NULL), DPOT_OK);
 }
 
-static void hear(void *ctx, dpot_status status, const char *sentence)
+static void ignore_report(void *ctx, dpot_status status, const char *sentence)
 {
     (void)ctx;
     (void)status;
     (void)sentence;
 }
 
-static const struct service_check_options options = {.report = hear};
+static const struct service_check_options options = {.report = ignore_report};
 
 /* An installation whose store holds N_NOW reports, and a copy of when it held N_COPIED. */
 static void make_store(void)
@@ -246,8 +248,8 @@ static void make_store(void)
     store_close(store);
 }
 
-/* A store that the machine's stop has left with two names is not opened, and the sentence says what to do:
- * the other name is removed. */
+/* A store that has two names after a crash is not opened; the error message says to remove the
+ * other name. */
 static void remove_second_name(const char *name)
 {
     char path[2 * FIXTURE_PATH_SIZE];
@@ -299,21 +301,22 @@ static void back_up(void *ctx)
         status = backup_make(&config, path_in(folder, "new.db"), &options, &made, &error);
     }
     if (status == DPOT_OK && made.count.n_accepted == N_NOW) {
-        disk_tell(TOLD_DONE);
+        disk_report(REPORTED_DONE);
     } else if (!error.text[0]) {
-        disk_tell(TOLD_BROKEN);
+        disk_report(REPORTED_BROKEN);
     }
 }
 
-static void judge_backup(void *ctx, const struct disk_life *life)
+static void validate_backup(void *ctx, const struct disk_outcome *outcome)
 {
     (void)ctx;
     struct config config;
     struct backup_made made;
     struct dpot_error error = {{0}};
     const long n = count_reports("new.db");
-    cr_assert_not(was_told(life, TOLD_BROKEN), "%s", walk_place);
-    cr_assert(n == N_NOW || (n == -1 && !was_told(life, TOLD_DONE)), "%s: %ld", walk_place, n);
+    cr_assert_not(was_reported(outcome, REPORTED_BROKEN), "%s", walk_place);
+    cr_assert(n == N_NOW || (n == -1 && !was_reported(outcome, REPORTED_DONE)), "%s: %ld",
+              walk_place, n);
     cr_assert_eq(count_reports("dpot.db"), N_NOW, "%s", walk_place);
     cr_assert_eq(config_read(path_in(folder, "dpotd.json"), &config, NULL), DPOT_OK);
     const dpot_status status =
@@ -322,11 +325,11 @@ static void judge_backup(void *ctx, const struct disk_life *life)
     cr_assert_eq(count_reports("new.db"), N_NOW, "%s", walk_place);
 }
 
-Test(install_faults, a_backup_is_whole_or_not_there)
+Test(install_faults, a_backup_is_complete_or_missing)
 {
-    const struct walk walk = {back_up, judge_backup, NULL, seed, folder};
+    const struct walk walk = {back_up, validate_backup, NULL, seed, folder};
     make_store();
-    cr_log_info("%zu lives", walk_all(&walk, LIVES_MAX));
+    cr_log_info("%zu runs", walk_all(&walk, RUNS_MAX));
 }
 
 static dpot_status restore_copy(struct dpot_error *error)
@@ -345,30 +348,31 @@ static void restore(void *ctx)
     (void)ctx;
     struct dpot_error error = {{0}};
     if (restore_copy(&error) == DPOT_OK) {
-        disk_tell(TOLD_DONE);
+        disk_report(REPORTED_DONE);
     } else if (!error.text[0]) {
-        disk_tell(TOLD_BROKEN);
+        disk_report(REPORTED_BROKEN);
     }
 }
 
-static void judge_restored(void *ctx, const struct disk_life *life)
+static void validate_restored(void *ctx, const struct disk_outcome *outcome)
 {
     (void)ctx;
     struct dpot_error error = {{0}};
     const long n = count_reports("dpot.db");
-    const bool was_done = was_told(life, TOLD_DONE);
-    cr_assert_not(was_told(life, TOLD_BROKEN), "%s", walk_place);
+    const bool was_done = was_reported(outcome, REPORTED_DONE);
+    cr_assert_not(was_reported(outcome, REPORTED_BROKEN), "%s", walk_place);
     cr_assert(n == N_COPIED || (n == N_NOW && !was_done), "%s: %ld", walk_place, n);
     cr_assert_eq(count_reports("copy.db"), N_COPIED, "%s", walk_place);
     const dpot_status status = restore_copy(&error);
-    /* Within one second of the first the name of the former store is taken: told, nothing lost. */
+    /* Within the same second the name for the former store is taken: an error, and nothing is
+     * lost. */
     cr_assert(status == DPOT_OK || status == DPOT_ERR_EXISTS, "%s: %s", walk_place, error.text);
     cr_assert_eq(count_reports("dpot.db"), status == DPOT_OK ? N_COPIED : n, "%s", walk_place);
 }
 
 Test(install_faults, a_restored_store_is_the_former_or_the_copy)
 {
-    const struct walk walk = {restore, judge_restored, NULL, seed, folder};
+    const struct walk walk = {restore, validate_restored, NULL, seed, folder};
     make_store();
-    cr_log_info("%zu lives", walk_all(&walk, LIVES_MAX / 2));
+    cr_log_info("%zu runs", walk_all(&walk, RUNS_MAX / 2));
 }

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #define N_BATCHES 4
-#define N_SESSIONS 2                  /* of a server in one life */
+#define N_SESSIONS 2                  /* of a server in one scene */
 #define BATCH 3                       /* reports; the first is the last one of the batch before */
 #define N_REPORTS (N_BATCHES * 2 + 1) /* different ones */
-#define TOLD_BATCH '0'                /* + its number: the receipt has come */
-#define TOLD_JOB 'J'                  /* done, with its artifact */
-#define TOLD_DROPS 'D'                /* counted */
-#define TOLD_BROKEN 'X'               /* a promise was broken in the life itself */
-#define LIVES_MAX 60                  /* of each kind */
+#define REPORTED_BATCH '0'            /* + its number: the receipt was received */
+#define REPORTED_JOB 'J'              /* done, with its artifact */
+#define REPORTED_DROPS 'D'            /* counted */
+#define REPORTED_BROKEN 'X'           /* the scene itself saw a broken guarantee */
+#define RUNS_MAX 60                   /* of each kind */
 
 static const char artifact[] = "what a job has computed";
 static char url[FIXTURE_PATH_SIZE + 32];
@@ -75,22 +75,22 @@ static void tear_down(void)
 
 TestSuite(store_faults, .init = set_up, .fini = tear_down, .timeout = 300);
 
-/* ---- the life ---- */
+/* ---- the scene ---- */
 
 static void require(bool holds)
 {
     if (!holds) {
-        disk_tell(TOLD_BROKEN);
+        disk_report(REPORTED_BROKEN);
     }
 }
 
-/* A failure says why; of memory the status says enough. */
-static bool is_told_well(dpot_status status, const struct dpot_error *error)
+/* A failure has a sentence; a lack of memory only has its status. */
+static bool has_sentence(dpot_status status, const struct dpot_error *error)
 {
     return status == DPOT_OK || status == DPOT_ERR_MEMORY || error->text[0] != '\0';
 }
 
-/* Posts a batch; a refusal asks to try again and says why. */
+/* Posts a batch; a refusal asks for a retry and has a sentence. */
 static bool post(size_t batch)
 {
     const struct dpot_buf *body = &bodies[batch];
@@ -100,9 +100,9 @@ static bool post(size_t batch)
     ingest_batch(&rig.ingest, rig.record.campaign_id, body->data, body->len, &receipt, &result);
     const bool is_accepted = result.verdict == INGEST_ACCEPTED;
     require(is_accepted || (result.verdict == INGEST_NOT_YET && result.status != DPOT_OK));
-    require(is_told_well(result.status, &result.error));
+    require(has_sentence(result.status, &result.error));
     if (is_accepted) {
-        disk_tell((unsigned char)(TOLD_BATCH + batch));
+        disk_report((unsigned char)(REPORTED_BATCH + batch));
     }
     dpot_buf_release(&receipt);
     return is_accepted;
@@ -120,12 +120,12 @@ static void work(void)
     if (status == DPOT_OK) {
         status = store_finish_job(rig.store, &record, artifact, sizeof artifact, &error);
         if (status == DPOT_OK) {
-            disk_tell(TOLD_JOB);
+            disk_report(REPORTED_JOB);
         }
     }
-    require(status == DPOT_ERR_STATE || is_told_well(status, &error));
+    require(status == DPOT_ERR_STATE || has_sentence(status, &error));
     if (store_add_drops(rig.store, drops, &error) == DPOT_OK) {
-        disk_tell(TOLD_DROPS);
+        disk_report(REPORTED_DROPS);
     }
 }
 
@@ -145,7 +145,7 @@ static bool open_rooms(bool has_writer)
         const struct writer_config config = {.store = rig.store, .max_reports = 100};
         status = writer_open(&config, &rig.ingest.writer, &error);
     }
-    require(is_told_well(status, &error));
+    require(has_sentence(status, &error));
     return status == DPOT_OK;
 }
 
@@ -156,7 +156,7 @@ static void close_rooms(void)
     store_close(rig.store);
 }
 
-/* Two sessions of a server; what is refused is tried again, as devices and supervisors do. */
+/* Two sessions of a server; refused requests are retried, as devices and supervisors do. */
 static void serve(void *ctx)
 {
     (void)ctx;
@@ -176,7 +176,7 @@ static void serve(void *ctx)
     }
 }
 
-/* ---- the judgement ---- */
+/* ---- validation ---- */
 
 /* What the pool holds. */
 struct pool {
@@ -212,11 +212,12 @@ static struct pool read_pool(void)
     return pool;
 }
 
-static void judge_reports(const struct disk_life *life)
+static void validate_reports(const struct disk_outcome *outcome)
 {
     const struct pool pool = read_pool();
     for (size_t batch = 0; batch < N_BATCHES; batch++) {
-        for (size_t i = 0; i < BATCH && was_told(life, (unsigned char)(TOLD_BATCH + batch)); i++) {
+        for (size_t i = 0;
+             i < BATCH && was_reported(outcome, (unsigned char)(REPORTED_BATCH + batch)); i++) {
             cr_assert_eq(pool.n_of[batch * 2 + i], 1, "%s: report %zu was acknowledged and is lost",
                          walk_place, batch * 2 + i);
         }
@@ -233,7 +234,7 @@ static int note_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN],
     return 0;
 }
 
-static void judge_job(bool was_done)
+static void validate_job(bool was_done)
 {
     struct job_record record;
     struct dpot_buf bytes;
@@ -253,29 +254,29 @@ static void judge_job(bool was_done)
     dpot_buf_release(&bytes);
 }
 
-/* Every count that was acknowledged, and at most one more for each that was not. */
-static void judge_drops(const struct disk_life *life)
+/* Every acknowledged count, and at most one more for each unacknowledged one. */
+static void validate_drops(const struct disk_outcome *outcome)
 {
     struct pool_count count;
-    uint64_t drops[DROP_REASONS], n_told = 0;
-    for (size_t i = 0; i < life->n_told; i++) {
-        n_told += life->told[i] == TOLD_DROPS;
+    uint64_t drops[DROP_REASONS], n_reported = 0;
+    for (size_t i = 0; i < outcome->n_reported; i++) {
+        n_reported += outcome->reported[i] == REPORTED_DROPS;
     }
     cr_assert_eq(store_count_all(rig.store, &count, drops, NULL), DPOT_OK);
-    cr_assert(drops[0] >= n_told && drops[0] <= 2 * N_SESSIONS, "%s", walk_place);
+    cr_assert(drops[0] >= n_reported && drops[0] <= 2 * N_SESSIONS, "%s", walk_place);
     cr_assert_eq(drops[4], 5 * drops[0], "%s", walk_place);
 }
 
-/* A sound server goes on from what is left; every batch is sent again. */
-static void judge(void *ctx, const struct disk_life *life)
+/* A server on a sound disk continues from what is left; every batch is sent again. */
+static void validate(void *ctx, const struct disk_outcome *outcome)
 {
     (void)ctx;
-    cr_assert_not(was_told(life, TOLD_BROKEN), "%s: told %.*s", walk_place, (int)life->n_told,
-                  (const char *)life->told);
+    cr_assert_not(was_reported(outcome, REPORTED_BROKEN), "%s: told %.*s", walk_place,
+                  (int)outcome->n_reported, (const char *)outcome->reported);
     rig_resume(&rig, url);
-    judge_reports(life);
-    judge_job(was_told(life, TOLD_JOB));
-    judge_drops(life);
+    validate_reports(outcome);
+    validate_job(was_reported(outcome, REPORTED_JOB));
+    validate_drops(outcome);
     for (size_t batch = 0; batch < N_BATCHES; batch++) {
         struct dpot_report reports[BATCH];
         make_batch(batch, reports);
@@ -287,41 +288,42 @@ static void judge(void *ctx, const struct disk_life *life)
 
 Test(store_faults, nothing_acknowledged_is_lost_and_nothing_counted_twice)
 {
-    const struct walk walk = {serve, judge, NULL, seed, folder};
-    struct disk_life life;
-    walk_once(&walk, &(struct disk_plan){.fault = DISK_SOUND}, &life);
-    cr_assert_eq(life.n_told, N_BATCHES + 3, "%.*s", (int)life.n_told, (const char *)life.told);
-    const size_t n = walk_all(&walk, LIVES_MAX);
+    const struct walk walk = {serve, validate, NULL, seed, folder};
+    struct disk_outcome outcome;
+    walk_once(&walk, &(struct disk_plan){.fault = DISK_SOUND}, &outcome);
+    cr_assert_eq(outcome.n_reported, N_BATCHES + 3, "%.*s", (int)outcome.n_reported,
+                 (const char *)outcome.reported);
+    const size_t n = walk_all(&walk, RUNS_MAX);
     cr_assert_geq(n, 100);
-    cr_log_info("%zu lives of %zu operations", n, life.n_operations);
+    cr_log_info("%zu runs of %zu operations", n, outcome.n_operations);
 }
 
-/* A single failure is over when it is over. */
-static void judge_patience(void *ctx, const struct disk_life *life)
+/* After a single failure the disk works again. */
+static void validate_patience(void *ctx, const struct disk_outcome *outcome)
 {
-    judge(ctx, life);
+    validate(ctx, outcome);
     for (size_t batch = 0; batch < N_BATCHES; batch++) {
-        cr_assert(was_told(life, (unsigned char)(TOLD_BATCH + batch)),
+        cr_assert(was_reported(outcome, (unsigned char)(REPORTED_BATCH + batch)),
                   "%s: batch %zu was refused twice", walk_place, batch);
     }
 }
 
-Test(store_faults, what_one_failure_refused_is_taken_the_second_time)
+Test(store_faults, a_request_refused_by_one_failure_succeeds_at_the_retry)
 {
-    const struct walk walk = {serve, judge_patience, NULL, seed, folder};
-    struct disk_life life = {.is_hit = true};
-    for (size_t at = 1; life.is_hit; at += 3) {
-        walk_once(&walk, &(struct disk_plan){.fault = DISK_FAILS, .at = at, .seed = at}, &life);
+    const struct walk walk = {serve, validate_patience, NULL, seed, folder};
+    struct disk_outcome outcome = {.is_hit = true};
+    for (size_t at = 1; outcome.is_hit; at += 3) {
+        walk_once(&walk, &(struct disk_plan){.fault = DISK_FAILS, .at = at, .seed = at}, &outcome);
     }
 }
 
-Test(store_faults, a_twin_whose_disk_only_says_that_it_has_synced_is_found)
+Test(store_faults, a_twin_whose_syncs_do_nothing_is_detected)
 {
     const struct disk_plan plan = {.fault = DISK_SOUND, .loss = TEST_LOSE_ALL, .lies = true};
-    struct disk_life life;
+    struct disk_outcome outcome;
     disk_copy(seed, folder);
-    disk_run(folder, &plan, serve, NULL, &life);
-    cr_assert(was_told(&life, TOLD_BATCH));
+    disk_run(folder, &plan, serve, NULL, &outcome);
+    cr_assert(was_reported(&outcome, REPORTED_BATCH));
     rig_resume(&rig, url);
     cr_assert_lt(rig_count(&rig).n_accepted, N_REPORTS);
     rig_release(&rig);
@@ -329,7 +331,7 @@ Test(store_faults, a_twin_whose_disk_only_says_that_it_has_synced_is_found)
 
 /* ---- memory ---- */
 
-#define TOLD_HIT 'M'
+#define REPORTED_HIT 'M'
 #define ALLOCATIONS_STEP 47
 
 struct shortage {
@@ -345,33 +347,34 @@ static void serve_short_of_memory(void *ctx)
     const bool is_hit = test_heap_is_hit();
     test_heap_fail_at(0, true);
     if (is_hit) {
-        disk_tell(TOLD_HIT);
+        disk_report(REPORTED_HIT);
     }
-    serve(NULL); /* memory is back */
+    serve(NULL); /* memory is available again */
 }
 
-static void judge_memory(void *ctx, const struct disk_life *life)
+static void validate_memory(void *ctx, const struct disk_outcome *outcome)
 {
-    judge(ctx, life);
+    validate(ctx, outcome);
     for (size_t batch = 0; batch < N_BATCHES; batch++) {
-        cr_assert(was_told(life, (unsigned char)(TOLD_BATCH + batch)), "allocation %zu",
+        cr_assert(was_reported(outcome, (unsigned char)(REPORTED_BATCH + batch)), "allocation %zu",
                   ((const struct shortage *)ctx)->at);
     }
-    cr_assert(was_told(life, TOLD_JOB), "allocation %zu", ((const struct shortage *)ctx)->at);
+    cr_assert(was_reported(outcome, REPORTED_JOB), "allocation %zu",
+              ((const struct shortage *)ctx)->at);
 }
 
-Test(store_faults, a_server_short_of_memory_loses_nothing_and_goes_on)
+Test(store_faults, a_server_short_of_memory_loses_nothing_and_continues)
 {
     struct shortage shortage = {.at = 1};
-    const struct walk walk = {serve_short_of_memory, judge_memory, &shortage, seed, folder};
-    struct disk_life life = {.n_told = 0};
+    const struct walk walk = {serve_short_of_memory, validate_memory, &shortage, seed, folder};
+    struct disk_outcome outcome = {.n_reported = 0};
     size_t n = 0;
     do {
         shortage.is_single = n % 2 == 0;
-        walk_once(&walk, &(struct disk_plan){.fault = DISK_SOUND}, &life);
+        walk_once(&walk, &(struct disk_plan){.fault = DISK_SOUND}, &outcome);
         shortage.at += ALLOCATIONS_STEP;
         n++;
-    } while (was_told(&life, TOLD_HIT));
+    } while (was_reported(&outcome, REPORTED_HIT));
     cr_assert_gt(n, 20);
-    cr_log_info("%zu lives, up to allocation %zu", n, shortage.at);
+    cr_log_info("%zu runs, up to allocation %zu", n, shortage.at);
 }

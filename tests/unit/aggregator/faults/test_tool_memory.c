@@ -1,5 +1,5 @@
-/* The analyst's commands short of memory: every one ends with an exit code that is documented and leaves
- * nothing behind, neither memory nor half a file, and works when memory is back. */
+/* The analyst's commands short of memory: each ends with a documented exit code, leaks no memory,
+ * leaves no partial file, and works when memory is available again. */
 #include "support/heap.h"
 #include "tool/tool.h"
 #include "unit/aggregator/faults/walk.h"
@@ -9,10 +9,10 @@
 #include <string.h>
 
 #define WORDS_MAX 28
-#define TOLD_HIT 'M'
-#define TOLD_GOOD 'G'
-#define TOLD_CODE 'C' /* and the exit code that is not documented, as a character */
-#define LIVES_MAX 12  /* of each command */
+#define REPORTED_HIT 'M'
+#define REPORTED_GOOD 'G'
+#define REPORTED_CODE 'C' /* followed by the undocumented exit code, as a character */
+#define RUNS_MAX 12       /* of each command */
 
 static const char points[] = "0,0\n1,0\n0,1\n";
 static const char weights[] = "0.2\n0.3\n0.5\n";
@@ -115,7 +115,7 @@ static int run(const char *const *words)
     return program_run(&dpot_program, n, arguments);
 }
 
-/* Once short of memory, once with it; what is printed is of no interest. */
+/* Once short of memory, once with it; output is ignored. */
 static void work(void *ctx)
 {
     const struct shortage *shortage = ctx;
@@ -127,53 +127,55 @@ static void work(void *ctx)
     const bool is_hit = test_heap_is_hit();
     test_heap_fail_at(0, true);
     if (is_hit) {
-        disk_tell(TOLD_HIT);
+        disk_report(REPORTED_HIT);
     }
     if (code != 0 && code != 1 && code != 6 && code != 3 && code != 5) {
-        disk_tell(TOLD_CODE);
-        disk_tell((unsigned char)('0' + code));
+        disk_report(REPORTED_CODE);
+        disk_report((unsigned char)('0' + code));
     }
     const int again = run(commands[shortage->command]);
     if (again == 0 || again == 5) {
-        disk_tell(TOLD_GOOD);
+        disk_report(REPORTED_GOOD);
     }
 }
 
-static void judge(void *ctx, const struct disk_life *life)
+static void validate(void *ctx, const struct disk_outcome *outcome)
 {
     const struct shortage *shortage = ctx;
-    cr_expect(was_told(life, TOLD_GOOD) && !was_told(life, TOLD_CODE),
+    cr_expect(was_reported(outcome, REPORTED_GOOD) && !was_reported(outcome, REPORTED_CODE),
               "dpot %s (%zu), allocation %zu: %.*s", commands[shortage->command][0],
-              shortage->command, shortage->at, (int)life->n_told, (const char *)life->told);
+              shortage->command, shortage->at, (int)outcome->n_reported,
+              (const char *)outcome->reported);
 }
 
 static size_t count_allocations(size_t command)
 {
     static const struct disk_plan plan = {.fault = DISK_SOUND};
     struct shortage shortage = {.command = command, .at = (size_t)1 << 20};
-    const struct walk walk = {work, judge, &shortage, seed, folder};
-    struct disk_life life;
-    for (walk_once(&walk, &plan, &life); !was_told(&life, TOLD_HIT) && shortage.at > 1;) {
+    const struct walk walk = {work, validate, &shortage, seed, folder};
+    struct disk_outcome outcome;
+    for (walk_once(&walk, &plan, &outcome);
+         !was_reported(&outcome, REPORTED_HIT) && shortage.at > 1;) {
         shortage.at = shortage.at * 2 / 3;
-        walk_once(&walk, &plan, &life);
+        walk_once(&walk, &plan, &outcome);
     }
     return shortage.at;
 }
 
-Test(tool_memory, a_command_short_of_memory_says_so_and_works_when_it_is_back)
+Test(tool_memory, a_command_short_of_memory_fails_cleanly_and_works_afterwards)
 {
     static const struct disk_plan plan = {.fault = DISK_SOUND};
     size_t n = 0;
     for (size_t command = 0; command < N_COMMANDS; command++) {
-        const size_t step = count_allocations(command) / LIVES_MAX + 1;
+        const size_t step = count_allocations(command) / RUNS_MAX + 1;
         struct shortage shortage = {.command = command, .at = 1};
-        const struct walk walk = {work, judge, &shortage, seed, folder};
-        struct disk_life life = {.n_told = 0};
+        const struct walk walk = {work, validate, &shortage, seed, folder};
+        struct disk_outcome outcome = {.n_reported = 0};
         do {
             shortage.is_single = n++ % 2 == 0;
-            walk_once(&walk, &plan, &life);
+            walk_once(&walk, &plan, &outcome);
             shortage.at += step;
-        } while (was_told(&life, TOLD_HIT));
+        } while (was_reported(&outcome, REPORTED_HIT));
     }
-    cr_log_info("%zu lives", n);
+    cr_log_info("%zu runs", n);
 }

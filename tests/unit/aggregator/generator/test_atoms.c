@@ -108,7 +108,7 @@ Test(atoms, cells_around_zero_and_their_mirror_images_do_not_merge)
     atoms_release(&atoms);
 }
 
-Test(atoms, fewer_than_one_atom_an_orthant_is_not_asked_for_in_vain)
+Test(atoms, fewer_than_one_atom_an_orthant_can_be_requested)
 {
     static const double points[] = {1, 1, 1, -1, -1, 1, -1, -1, 2, 2};
     struct atoms atoms;
@@ -184,7 +184,7 @@ static void refuse(const double *points, size_t n, size_t dim, dpot_status statu
     cr_assert_arr_eq(&atoms, &none, sizeof none);
 }
 
-Test(atoms, what_cannot_be_gathered_is_refused_and_nothing_is_left)
+Test(atoms, pools_that_cannot_be_gathered_are_refused_without_a_leak)
 {
     double points[8] = {0};
     refuse(points, 2, 4, DPOT_ERR_SHAPE, "4 coordinates: at most 3");

@@ -54,7 +54,7 @@ static dpot_status read_bytes(size_t n, struct dpot_error *error)
     return status;
 }
 
-Test(checkpoint, a_run_goes_on_from_it_to_the_same_bits)
+Test(checkpoint, a_resumed_run_gives_the_same_bits)
 {
     struct training other;
     struct dpot_error error = {{0}};
@@ -123,7 +123,7 @@ static void expect_other(const struct case_of_training *other_case)
     training_release(&other);
 }
 
-Test(checkpoint, that_of_other_settings_of_another_pool_scale_or_version_is_refused)
+Test(checkpoint, a_file_of_other_settings_pool_scale_or_version_is_refused)
 {
     struct case_of_training other;
     case_make(&other, 12, 1,
@@ -143,7 +143,7 @@ Test(checkpoint, that_of_other_settings_of_another_pool_scale_or_version_is_refu
     case_release(&other);
 }
 
-Test(checkpoint, one_that_is_not_there_is_told_apart_from_one_that_cannot_be_read)
+Test(checkpoint, a_missing_file_differs_from_an_unreadable_one)
 {
     struct training other;
     struct dpot_error error = {{0}};
@@ -156,7 +156,7 @@ Test(checkpoint, one_that_is_not_there_is_told_apart_from_one_that_cannot_be_rea
 }
 
 /* A full disk: the system refuses to let the file grow. */
-Test(checkpoint, on_a_full_disk_the_one_before_is_still_there)
+Test(checkpoint, a_full_disk_leaves_the_previous_file)
 {
     static unsigned char after[FILE_MAX];
     struct dpot_error error = {{0}};

@@ -89,7 +89,7 @@ Test(generator_model, every_shorter_file_is_refused_with_a_sentence)
 }
 
 /* A changed byte gives another valid model (a weight, a note), or a refusal. */
-Test(generator_model, a_changed_byte_is_refused_or_is_the_model_of_those_bytes)
+Test(generator_model, a_changed_byte_is_refused_or_gives_the_model_of_those_bytes)
 {
     struct dpot_buf bytes, again;
     size_t n_refused = 0, n_accepted = 0;
@@ -148,7 +148,7 @@ Test(generator_model, a_classifier_is_not_saved_as_a_generator)
     generator_model_release(&model);
 }
 
-Test(generator_model, notes_are_short_text_under_keys_of_their_own)
+Test(generator_model, notes_are_short_texts_under_unique_keys)
 {
     struct generator_model model;
     struct dpot_error error = {""};
@@ -173,7 +173,7 @@ Test(generator_model, notes_are_short_text_under_keys_of_their_own)
     generator_model_release(&model);
 }
 
-Test(generator_model, a_file_that_is_not_there_is_named)
+Test(generator_model, a_missing_file_is_named)
 {
     struct generator_model model;
     struct dpot_error error = {""};
@@ -188,7 +188,7 @@ Test(generator_model, a_file_that_is_not_there_is_named)
     folder_remove();
 }
 
-Test(generator_model, leaves_nothing_behind_when_memory_runs_out)
+Test(generator_model, leaks_nothing_when_memory_runs_out)
 {
     struct dpot_buf bytes;
     struct test_allocator heap;

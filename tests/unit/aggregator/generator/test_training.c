@@ -87,7 +87,7 @@ static void expect_resumption_alike(size_t n, size_t dim, const char *settings)
     case_release(&made);
 }
 
-Test(training, a_run_that_is_taken_up_again_gives_the_bits_of_one_that_was_not)
+Test(training, a_resumed_run_gives_the_bits_of_an_uninterrupted_one)
 {
     expect_resumption_alike(200, 2, WITH_ATOMS);
     expect_resumption_alike(200, 5, WITH_BATCHES);
@@ -126,7 +126,7 @@ static int64_t count_look(void *ctx)
     return ++*(int64_t *)ctx;
 }
 
-/* A run stopped within a step, at any point of any sweep, keeps nothing of that step. */
+/* A run stopped within a step, at any point of any sweep, discards that step. */
 Test(training, a_run_that_is_stopped_in_the_middle_of_a_step_gives_the_same_bits)
 {
     struct case_of_training made;
@@ -152,8 +152,8 @@ Test(training, a_run_that_is_stopped_in_the_middle_of_a_step_gives_the_same_bits
     case_release(&made);
 }
 
-/* The parameters of a diverged run are those of its last good look. */
-Test(training, divergence_is_found_out_and_the_last_good_parameters_are_kept)
+/* The parameters of a diverged run are those of its last good evaluation. */
+Test(training, divergence_is_detected_and_the_last_good_parameters_are_kept)
 {
     struct case_of_training made;
     struct training astray, straight;
@@ -267,7 +267,7 @@ Test(training, outliers_of_1e20_are_trained_on_or_refused_with_a_sentence)
     }
 }
 
-Test(training, memory_is_known_before_it_is_taken_and_grows_with_what_takes_it)
+Test(training, memory_is_predicted_and_grows_with_the_problem)
 {
     static const char *const larger[] = {
         "{" MLP ",\"atoms\":6000,\"steps\":13}",
@@ -302,7 +302,7 @@ static const char *note_of(const struct generator_model *model, const char *key)
     return value ? value : "";
 }
 
-Test(training, notes_tell_the_noise_its_price_and_the_pool_and_leave_out_what_is_not_known)
+Test(training, notes_have_noise_privacy_and_pool_and_omit_unknown_values)
 {
     struct case_of_training made;
     struct training training;

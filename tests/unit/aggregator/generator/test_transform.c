@@ -75,8 +75,8 @@ Test(transform_matrix, backward_is_the_transpose_of_forward)
     transform_matrix_release(&m);
 }
 
-/* One image, through the transform of the devices. */
-Test(transform_matrix, forward_is_what_devices_do)
+/* One image, by the transform of the devices. */
+Test(transform_matrix, forward_equals_the_transform_of_devices)
 {
     static uint32_t keep[] = {0, 2, 9, 22};
     const struct dpot_vector_domain vector = {

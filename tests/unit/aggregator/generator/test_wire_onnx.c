@@ -40,7 +40,7 @@ static void check_same_node(const struct dpot_onnx_node *a, const struct dpot_on
     cr_assert_eq(a->n_attributes, b->n_attributes);
 }
 
-Test(wire_onnx, a_graph_comes_back_as_it_was)
+Test(wire_onnx, a_graph_is_read_back_unchanged)
 {
     const struct dpot_onnx_graph graph = sample();
     struct dpot_onnx_graph again;
@@ -96,7 +96,7 @@ static dpot_status decode(const void *data, size_t len, struct dpot_error *error
     return status;
 }
 
-Test(wire_onnx, a_shape_that_overflows_is_not_the_size_of_anything)
+Test(wire_onnx, a_shape_that_overflows_is_refused)
 {
     struct dpot_onnx_tensor tensor = {"w", {INT64_C(1) << 28, INT64_C(1) << 28, 16}, 3, 0, floats,
                                       NULL};

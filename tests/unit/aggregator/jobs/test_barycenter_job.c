@@ -99,7 +99,7 @@ static void append_place(const struct dpot_campaign *campaign, uint32_t group, s
     }
 }
 
-/* Steps through the quantiles of Laplace noise in both coordinates. */
+/* Quantiles of Laplace noise in both coordinates. */
 static void append_noise(const struct dpot_campaign *campaign, uint32_t group, double x, double y)
 {
     const double b = ldexp(campaign->vector.grid_step, (int)campaign->noise.scale_log2);
@@ -249,7 +249,7 @@ static double number(const struct dpot_artifact *artifact, const char *name)
     return value;
 }
 
-/* Two groups, each at one place: what is between them is known, by their weights. */
+/* Two groups, each at one place: the point between them by their weights is known. */
 Test(barycenter_job, of_two_places_it_is_the_point_between_them)
 {
     struct dpot_campaign campaign = index_campaign(1);
@@ -322,7 +322,7 @@ Test(barycenter_job, threads_make_no_difference)
     dpot_campaign_release(&campaign);
 }
 
-Test(barycenter_job, a_group_below_its_minimum_is_told_by_its_label)
+Test(barycenter_job, a_group_below_its_minimum_is_named)
 {
     struct dpot_campaign campaign = index_campaign(20);
     vectors_open(store, &campaign, secret_key, &record);
@@ -339,12 +339,12 @@ Test(barycenter_job, a_group_below_its_minimum_is_told_by_its_label)
     dpot_campaign_release(&campaign);
 }
 
-static int64_t count_look(void *ctx)
+static int64_t count_poll(void *ctx)
 {
     return ++*(int64_t *)ctx;
 }
 
-Test(barycenter_job, it_can_be_stopped_at_every_look)
+Test(barycenter_job, it_can_be_stopped_at_every_check)
 {
     struct dpot_campaign campaign = index_campaign(1);
     vectors_open(store, &campaign, secret_key, &record);
@@ -352,13 +352,13 @@ Test(barycenter_job, it_can_be_stopped_at_every_look)
     append_place(&campaign, 1, 20, 300);
     size_t n_results = 0;
     for (int64_t n_most = 1; n_most < 400; n_most += 7) {
-        int64_t n_looks = 0;
-        const struct dpot_clock clock = {sizeof clock, &n_looks, count_look};
+        int64_t n_polls = 0;
+        const struct dpot_clock clock = {sizeof clock, &n_polls, count_poll};
         const struct solve_control control = {.clock = &clock, .deadline_ms = n_most};
         struct dpot_artifact artifact =
             run(&campaign, "{\"support\":3}", 1, &control, DPOT_OK, NULL);
-        cr_assert_leq(n_looks, n_most + 8, "it goes on for %lld looks",
-                      (long long)(n_looks - n_most));
+        cr_assert_leq(n_polls, n_most + 8, "it goes on for %lld polls",
+                      (long long)(n_polls - n_most));
         n_results += artifact.n_numbers > 0;
         dpot_artifact_release(&artifact);
     }
@@ -366,7 +366,7 @@ Test(barycenter_job, it_can_be_stopped_at_every_look)
     dpot_campaign_release(&campaign);
 }
 
-Test(barycenter_job, what_does_not_fit_the_memory_of_a_job_is_refused_before_it_is_queued)
+Test(barycenter_job, a_job_beyond_the_memory_limit_is_refused_before_it_is_queued)
 {
     struct dpot_campaign campaign = compile(BOX, LAPLACE, TWO, 1);
     struct dpot_error error = {{0}};

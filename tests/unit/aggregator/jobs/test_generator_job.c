@@ -282,20 +282,20 @@ static void count_checkpoint(void *ctx)
     ++*(size_t *)ctx;
 }
 
-static int64_t count_look(void *ctx)
+static int64_t count_poll(void *ctx)
 {
     return ++*(int64_t *)ctx;
 }
 
 /* Stops the run after so many polls of the control and resumes it, until there is a result. */
 static struct dpot_buf run_in_pieces(const struct snapshot *snapshot,
-                                     const struct job_checkpoint *checkpoint, int64_t n_looks_each,
+                                     const struct job_checkpoint *checkpoint, int64_t n_polls_each,
                                      size_t *n_pieces)
 {
     for (*n_pieces = 1;; ++*n_pieces) {
-        int64_t n_looks = 0;
-        const struct dpot_clock clock = {sizeof clock, &n_looks, count_look};
-        const struct solve_control control = {.clock = &clock, .deadline_ms = n_looks_each};
+        int64_t n_polls = 0;
+        const struct dpot_clock clock = {sizeof clock, &n_polls, count_poll};
+        const struct solve_control control = {.clock = &clock, .deadline_ms = n_polls_each};
         struct dpot_buf bytes = run(snapshot, SMALL, 1, &control, checkpoint, DPOT_OK);
         if (bytes.len > 0) {
             return bytes;
@@ -326,7 +326,7 @@ Test(generator_job, a_run_that_is_interrupted_again_and_again_gives_the_same_byt
     dpot_buf_release(&whole);
 }
 
-Test(generator_job, a_checkpoint_that_is_damaged_or_anothers_is_not_used)
+Test(generator_job, a_damaged_or_foreign_checkpoint_is_not_used)
 {
     char path[FIXTURE_PATH_SIZE];
     size_t n_written = 0;
@@ -342,8 +342,8 @@ Test(generator_job, a_checkpoint_that_is_damaged_or_anothers_is_not_used)
     cr_assert_neq(access(path, F_OK), 0);
     dpot_buf_release(&bytes);
 
-    int64_t n_looks = 0; /* of a pool of fewer reports */
-    const struct dpot_clock clock = {sizeof clock, &n_looks, count_look};
+    int64_t n_polls = 0; /* of a smaller pool */
+    const struct dpot_clock clock = {sizeof clock, &n_polls, count_poll};
     const struct solve_control control = {.clock = &clock, .deadline_ms = 50};
     fewer.n_accepted--;
     bytes = run(&fewer, SMALL, 1, &control, &checkpoint, DPOT_OK);
@@ -355,7 +355,7 @@ Test(generator_job, a_checkpoint_that_is_damaged_or_anothers_is_not_used)
     dpot_buf_release(&whole);
 }
 
-Test(generator_job, a_disk_that_takes_no_checkpoint_fails_the_job_with_a_sentence)
+Test(generator_job, a_job_that_cannot_write_its_checkpoint_fails_with_a_sentence)
 {
     char path[FIXTURE_PATH_SIZE];
     size_t n_written = 0;
@@ -461,7 +461,7 @@ Test(generator_job, a_job_resumes_after_a_restart)
     dpot_buf_release(&whole);
 }
 
-/* In the order of ids the reports it began with are not the first ones of the larger pool. */
+/* In the order of ids its first reports are not the first ones of the larger pool. */
 Test(generator_job, a_job_whose_pool_has_grown_starts_again_with_all_of_it)
 {
     struct dpot_buf stored;
@@ -492,13 +492,13 @@ Test(generator_job, a_job_whose_pool_has_grown_starts_again_with_all_of_it)
     dpot_buf_release(&whole);
 }
 
-Test(generator_job, a_cancelled_job_leaves_nothing_whether_it_runs_or_waits)
+Test(generator_job, a_cancelled_job_leaves_nothing_whether_running_or_queued)
 {
     struct job_record found;
     struct runner *runner = open_runner(1);
     const struct job_record first = start(runner, ENDLESS), second = start(runner, ENDLESS);
     (void)wait_for(runner, &first, JOB_DONE, 50);
-    runner_close(runner); /* the first waits again, with its checkpoint */
+    runner_close(runner); /* the first is queued again, with its checkpoint */
     cr_assert_eq(n_checkpoint_files(), 1);
     found = first;
     found.state = JOB_CANCELLED;
@@ -513,14 +513,14 @@ Test(generator_job, a_cancelled_job_leaves_nothing_whether_it_runs_or_waits)
 }
 
 /* A job fails when the process dies three times without progress in between. */
-Test(generator_job, a_job_that_makes_progress_is_not_given_up)
+Test(generator_job, a_job_that_makes_progress_is_retried)
 {
     struct runner *runner = open_runner(1);
     struct job_record job = start(runner, ENDLESS);
     (void)wait_for(runner, &job, JOB_DONE, 50);
     runner_close(runner);
     cr_assert_eq(store_get_job(rig.store, job.id, &job, NULL), DPOT_OK);
-    job.n_attempts = JOB_ATTEMPTS_MAX - 1; /* as if the process had died that often */
+    job.n_attempts = JOB_ATTEMPTS_MAX - 1; /* as if the process had been killed that often */
     cr_assert_eq(store_update_job(rig.store, &job, NULL), DPOT_OK);
     const uint64_t n_before = 60;
     runner = open_runner(1);

@@ -38,7 +38,7 @@ static void refuse(const char *name, const char *given, const char *word)
     json_decref(value);
 }
 
-Test(job_kinds, an_unknown_kind_is_refused_with_the_names_there_are)
+Test(job_kinds, an_unknown_kind_is_refused_with_the_known_names)
 {
     const struct job_kind *kind = NULL;
     struct dpot_error error = {{0}};
@@ -241,7 +241,7 @@ Test(job_kinds, the_certified_measure_is_within_its_gap)
 }
 
 /* All reports name two corners of the grid, so users drawn from them are there. */
-Test(job_kinds, a_measure_for_users_goes_where_the_pool_is_and_names_it)
+Test(job_kinds, a_measure_for_users_follows_the_pool_and_names_it)
 {
     struct dpot_artifact artifact;
     struct dpot_report reports[40];
@@ -312,7 +312,7 @@ Test(job_kinds, an_estimate_counts_the_pool_and_names_it_by_its_checksum)
     rig_release(&rig);
 }
 
-Test(job_kinds, a_run_that_is_told_to_stop_returns_soon)
+Test(job_kinds, a_cancelled_run_returns_soon)
 {
     struct dpot_artifact artifact;
     const atomic_bool stop = true;
@@ -324,7 +324,7 @@ Test(job_kinds, a_run_that_is_told_to_stop_returns_soon)
 }
 
 /* A clock whose time is the number of its calls. */
-static int64_t count_look(void *ctx)
+static int64_t count_poll(void *ctx)
 {
     return ++*(int64_t *)ctx;
 }
@@ -340,12 +340,12 @@ Test(job_kinds, a_run_can_be_stopped_at_any_poll_and_does_little_after_it)
         int64_t stop = 1;
         for (; is_stopped; stop++) {
             struct dpot_artifact artifact;
-            int64_t n_looks = 0;
-            const struct dpot_clock clock = {sizeof clock, &n_looks, count_look};
+            int64_t n_polls = 0;
+            const struct dpot_clock clock = {sizeof clock, &n_polls, count_poll};
             const struct solve_control control = {.clock = &clock, .deadline_ms = stop};
             run("base-measure", methods[m], &control, &artifact);
-            is_stopped = n_looks >= stop;
-            cr_assert(n_looks <= stop + 5, "%lld looks after %lld", (long long)n_looks,
+            is_stopped = n_polls >= stop;
+            cr_assert(n_polls <= stop + 5, "%lld polls after %lld", (long long)n_polls,
                       (long long)stop);
             cr_assert_eq(artifact.n_numbers > 0, !is_stopped);
             dpot_artifact_release(&artifact);
@@ -355,7 +355,7 @@ Test(job_kinds, a_run_can_be_stopped_at_any_poll_and_does_little_after_it)
     rig_release(&rig);
 }
 
-Test(job_kinds, a_snapshot_reads_the_reports_it_was_taken_of_and_no_more)
+Test(job_kinds, a_snapshot_reads_only_the_reports_it_was_taken_of)
 {
     struct snapshot snapshot;
     struct dpot_report report = fixture_report(1);

@@ -17,8 +17,8 @@ static struct runner *runner;
 static char folder[FIXTURE_PATH_SIZE];
 static char url[FIXTURE_PATH_SIZE + 16];
 
-/* How often the runner reported each state; written by its worker, read after closing. */
-static size_t told[JOB_CANCELLED + 1];
+/* Number of reports of each state by the runner; written by its worker, read after closing. */
+static size_t n_reported[JOB_CANCELLED + 1];
 static size_t n_refusals;
 
 static void note_change(void *ctx, const struct job_record *record, const struct dpot_error *error)
@@ -26,7 +26,7 @@ static void note_change(void *ctx, const struct job_record *record, const struct
     (void)ctx;
     (void)error;
     if (record) {
-        told[record->state]++;
+        n_reported[record->state]++;
     } else {
         n_refusals++;
     }
@@ -63,7 +63,7 @@ static void refuse_job(void *ctx, dpot_status status, const char *sentence)
     }
 }
 
-/* However the jobs ended, their rows must pass the check of dpotd doctor. */
+/* The rows of all ended jobs must pass the check of dpotd doctor. */
 static void expect_sound_rows(void)
 {
     cr_assert_eq(store_check_tables(rig.store, STORE_TABLES_AND_COUNTS, refuse_fault, NULL, NULL),
@@ -168,7 +168,7 @@ static void load(const uint8_t *digest, struct dpot_artifact *artifact)
     dpot_buf_release(&bytes);
 }
 
-Test(runner, a_job_runs_to_an_artifact_that_says_where_it_comes_from)
+Test(runner, a_job_gives_an_artifact_with_its_provenance)
 {
     const struct job_record job = start("base-measure", SHORT);
     const struct job_record done = wait_for(&job, JOB_DONE);
@@ -248,7 +248,7 @@ Test(runner, a_campaign_of_kpm_is_estimated_and_has_no_base_measure_job)
     (void)wait_for(&record, JOB_DONE);
 }
 
-Test(runner, of_two_at_once_the_second_waits)
+Test(runner, of_two_concurrent_jobs_the_second_waits)
 {
     const struct job_record first = start("base-measure", ENDLESS);
     (void)wait_for_progress(&first);
@@ -294,7 +294,7 @@ Test(runner, a_job_cancelled_at_any_moment_ends_and_the_next_one_runs)
 
 /* A short job may be done before it is cancelled: then the cancel is refused and the result
  * stays. */
-Test(runner, a_cancel_near_the_end_finds_either_end)
+Test(runner, a_cancel_near_the_end_is_done_or_refused)
 {
     for (int i = 0; i < 40; i++) {
         struct dpot_error error = {{0}};
@@ -361,7 +361,7 @@ Test(runner, closing_sends_the_running_job_back_into_the_queue_and_opening_resum
     expect_sound_rows();
 }
 
-Test(runner, a_job_that_a_dead_process_left_running_is_done_after_a_restart)
+Test(runner, a_job_interrupted_by_a_crash_is_done_after_a_restart)
 {
     struct job_record record;
     const struct job_record blocker = start("base-measure", ENDLESS);
@@ -371,7 +371,7 @@ Test(runner, a_job_that_a_dead_process_left_running_is_done_after_a_restart)
     (void)wait_for(&job, JOB_DONE);
     runner_close(runner);
 
-    /* As a process that died during the job leaves it. */
+    /* As a process leaves it that was killed during the job. */
     cr_assert_eq(store_get_job(rig.store, job.id, &record, NULL), DPOT_OK);
     const struct job_record expected = record;
     dpot_random_bytes(record.id, sizeof record.id);
@@ -402,7 +402,7 @@ Test(runner, a_kind_that_the_program_no_longer_has_fails_by_name)
     expect_sound_rows();
 }
 
-Test(runner, a_revision_that_is_gone_or_altered_fails_the_job_and_not_the_server)
+Test(runner, a_missing_or_altered_revision_fails_the_job_and_not_the_server)
 {
     struct job_record record = {.kind = "base-measure", .id = {9}};
     (void)snprintf(record.parameters, sizeof record.parameters, "{\"method\":\"uniform\"}");
@@ -415,7 +415,7 @@ Test(runner, a_revision_that_is_gone_or_altered_fails_the_job_and_not_the_server
     (void)wait_for(&next, JOB_DONE);
 }
 
-/* Queues a job without its checks, as somebody who writes into the file does. */
+/* Queues a job without its checks, as by writing into the file. */
 static void expect_failed(struct job_record record, const char *kind, const char *parameters,
                           const char *word)
 {
@@ -429,7 +429,7 @@ static void expect_failed(struct job_record record, const char *kind, const char
     cr_assert_not_null(strstr(failed.sentence, word), "%s: %s", parameters, failed.sentence);
 }
 
-Test(runner, altered_parameters_fail_the_job_and_never_mean_another)
+Test(runner, altered_parameters_fail_the_job)
 {
     static const char *const altered[] = {
         "{",
@@ -520,7 +520,7 @@ Test(runner, a_job_reads_the_pool_of_the_revision_it_names_open_or_closed)
     expect_estimate(0, &rig.record, REVISION_OPEN, 7);
 }
 
-Test(runner, a_job_stays_about_its_revision_when_another_one_opens)
+Test(runner, a_job_keeps_its_revision_when_another_one_opens)
 {
     struct job_record listed = {.n_done = 0};
     const struct job_record blocker = start("base-measure", ENDLESS);
@@ -573,7 +573,7 @@ Test(runner, a_job_of_another_version_fails_and_names_the_parameter)
     }
 }
 
-Test(runner, every_beginning_and_end_is_reported_to_the_operator)
+Test(runner, every_start_and_end_is_reported_to_the_operator)
 {
     const struct job_record a = start("base-measure", SHORT);
     (void)wait_for(&a, JOB_DONE);
@@ -582,9 +582,9 @@ Test(runner, every_beginning_and_end_is_reported_to_the_operator)
     cr_assert_eq(cancel(&b, NULL), DPOT_OK);
     (void)wait_for(&b, JOB_CANCELLED);
     runner_close(runner);
-    cr_assert_eq(told[JOB_RUNNING], 2);
-    cr_assert_eq(told[JOB_DONE], 1);
-    cr_assert_eq(told[JOB_CANCELLED], 1);
+    cr_assert_eq(n_reported[JOB_RUNNING], 2);
+    cr_assert_eq(n_reported[JOB_DONE], 1);
+    cr_assert_eq(n_reported[JOB_CANCELLED], 1);
     cr_assert_eq(n_refusals, 0);
     open_runner();
 }

@@ -36,7 +36,7 @@ static const struct json_field edge_fields[] = {
     {.key = NULL},
 };
 
-/* The first rows are of kinds that can be written. */
+/* The first rows have kinds that can be written. */
 #define N_WRITTEN 7
 static const struct json_field fields[] = {
     FIELD_NUMBER("weight", struct plate, weight, 0, 20, FIELD_REQUIRED("say how heavy")),
@@ -55,7 +55,7 @@ static const struct json_field fields[] = {
     {.key = NULL},
 };
 
-/* The object lives until the next call. */
+/* The object is valid until the next call. */
 static dpot_status read(const char *text, const struct json_case *which, struct plate *plate,
                         struct dpot_error *error)
 {
@@ -127,7 +127,7 @@ Test(json_fields, refusals_name_key_value_and_remedy)
     }
 }
 
-Test(json_fields, a_key_of_another_case_is_refused_with_whom_it_is_for)
+Test(json_fields, a_key_of_another_case_is_refused_with_its_case)
 {
     const struct json_case large = {LARGE, "a large plate"}, small = {SMALL, "a small plate"};
     struct plate plate;
@@ -139,7 +139,7 @@ Test(json_fields, a_key_of_another_case_is_refused_with_whom_it_is_for)
                      "plate.kept goes with large plates: a small plate does not use it, remove it");
 }
 
-Test(json_fields, what_is_written_reads_back)
+Test(json_fields, written_fields_are_read_back)
 {
     const struct plate p = {
         .depth = 0.1, .n = UINT32_MAX, .serial = -1, .shape = ROUND, .name = "x"};

@@ -85,7 +85,7 @@ Test(json, readers_check_type_and_range_and_name_the_key)
     json_decref(v);
 }
 
-Test(json, missing_keys_leave_the_value_and_the_sentence)
+Test(json, missing_keys_leave_value_and_error_unchanged)
 {
     struct dpot_error error = {"before"};
     double number = 7;
@@ -95,7 +95,7 @@ Test(json, missing_keys_leave_the_value_and_the_sentence)
     json_decref(v);
 }
 
-Test(json, file_comes_back_as_written)
+Test(json, a_written_file_is_read_back)
 {
     struct dpot_error error;
     json_t *out = parse("{\"a\":[0.1,3],\"b\":\"x\"}"), *in = NULL;

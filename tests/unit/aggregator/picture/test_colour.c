@@ -41,7 +41,7 @@ Test(colour, steps_of_the_heat_palette_look_equal)
     cr_assert_lt(largest, 1.35 * smallest, "%g to %g", smallest, largest);
 }
 
-Test(colour, zero_is_off_the_palette)
+Test(colour, zero_is_not_in_the_palette)
 {
     struct colour palette[COLOUR_LEVELS];
     double zero[3];
@@ -85,7 +85,7 @@ Test(colour, weights_are_measured_from_zero)
     cr_assert_eq(colour_scale_level(&scale, 4), 255);
 }
 
-Test(colour, beside_negative_values_zero_is_a_value_like_others)
+Test(colour, with_negative_values_zero_is_an_ordinary_value)
 {
     const double values[] = {-1, 0, 1};
     const struct colour_scale scale = scale_of(values, 3, false);
@@ -113,7 +113,7 @@ Test(colour, ends_of_a_logarithmic_scale_are_round_and_hardly_wider)
     cr_assert_float_eq(scale.hi, 2.07, 1e-12);
 }
 
-Test(colour, a_fixed_scale_keeps_its_ends_and_knows_what_lies_beyond)
+Test(colour, a_fixed_scale_keeps_its_ends_and_marks_values_beyond)
 {
     static const double values[] = {0, 2, 40};
     struct colour_scale scale = {0};

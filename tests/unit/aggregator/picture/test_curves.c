@@ -78,7 +78,7 @@ Test(curves, values_that_are_not_finite_are_gaps)
     free(text);
 }
 
-Test(curves, logarithmic_axes_leave_out_what_they_do_not_have)
+Test(curves, logarithmic_axes_omit_values_that_are_not_positive)
 {
     static const double values[] = {0, 1, 1, 10, 10, 0, 100, 100, 1000, -3};
     struct curves c = curves_of("a.svg", values, 5, 2);

@@ -102,7 +102,7 @@ Test(heatmap, a_map_is_drawn_to_scale_at_its_middle_latitude)
     free(text);
 }
 
-Test(heatmap, zero_cells_have_a_colour_of_their_own_and_a_legend)
+Test(heatmap, zero_cells_have_their_own_colour_and_a_legend)
 {
     struct heatmap h = one_hot("a.png", 3, 3);
     (void)expect_drawn(&h);
@@ -167,7 +167,7 @@ Test(heatmap, panels_above_each_other_share_their_numbers)
     }
 }
 
-Test(heatmap, a_logarithmic_bar_says_so_and_has_numbers_at_both_ends)
+Test(heatmap, a_logarithmic_bar_is_labelled_and_has_numbers_at_both_ends)
 {
     struct heatmap h = one_hot("a.svg", 2, 2);
     h.caption.value_label = "mean distance (km)";
@@ -188,7 +188,7 @@ Test(heatmap, a_logarithmic_bar_says_so_and_has_numbers_at_both_ends)
     free(text);
 }
 
-Test(heatmap, a_range_fixes_the_scale_and_its_bar_tells_what_lies_beyond)
+Test(heatmap, a_range_fixes_the_scale_and_its_bar_marks_values_beyond)
 {
     static const double wide[] = {0.5, 3}, narrow[] = {0.5, 0.75}, wrong[] = {2, 2},
                         zero[] = {0, 1}, endless[] = {0, HUGE_VAL};
@@ -316,7 +316,7 @@ Test(heatmap, values_that_cannot_be_drawn_are_refused)
     expect_refused(&h, DPOT_ERR_RANGE, "logarithmic");
 }
 
-Test(heatmap, shapes_and_boxes_that_make_no_sense_are_refused)
+Test(heatmap, invalid_shapes_and_boxes_are_refused)
 {
     struct heatmap h = one_hot("a.png", 0, 0);
     h.n_panels = 0;

@@ -79,7 +79,7 @@ static struct picture_caption caption_of(const char *path)
                                     .scale = below(3) ? 0 : 0.1 + (double)below(30) / 10};
 }
 
-static void judge(dpot_status status, const struct dpot_error *error)
+static void check_result(dpot_status status, const struct dpot_error *error)
 {
     if (status == DPOT_OK) {
         free(expect_svg("a.svg", NULL));
@@ -118,7 +118,7 @@ Test(hostile_picture, heat_maps)
         if (below(3) == 0) {
             h.range = values + 350;
         }
-        judge(heatmap_draw(&h, NULL, &error), &error);
+        check_result(heatmap_draw(&h, NULL, &error), &error);
     }
 }
 
@@ -135,7 +135,7 @@ Test(hostile_picture, points)
                                  .is_log = below(2),
                                  .border = below(2) ? values + 200 : NULL,
                                  .n_border = below(100)};
-        judge(points_draw(&p, NULL, &error), &error);
+        check_result(points_draw(&p, NULL, &error), &error);
     }
 }
 
@@ -155,7 +155,7 @@ Test(hostile_picture, curves)
                                  .has_error_bars = below(2),
                                  .is_from_zero = below(2)};
         size_t n_left_out = 0;
-        judge(curves_draw(&c, NULL, &n_left_out, &error), &error);
+        check_result(curves_draw(&c, NULL, &n_left_out, &error), &error);
     }
 }
 
@@ -170,6 +170,6 @@ Test(hostile_picture, sheets)
                                 .width = below(7),
                                 .images = values,
                                 .n_columns = below(14)};
-        judge(sheet_draw(&s, NULL, &error), &error);
+        check_result(sheet_draw(&s, NULL, &error), &error);
     }
 }

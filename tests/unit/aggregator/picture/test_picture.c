@@ -23,7 +23,7 @@ static struct picture *open_picture(const char *name, double width, double heigh
     return picture;
 }
 
-/* Makes every drawing call once. */
+/* Calls every drawing function once. */
 static void draw_everything(struct picture *picture)
 {
     static const uint8_t levels[6] = {0, 1, 255, 3, 3, 3};
@@ -117,7 +117,7 @@ Test(picture, unknown_formats_are_refused)
     expect_refused("png", 10, 10, DPOT_ERR_ARGUMENT, "ends in .png or .svg");
 }
 
-Test(picture, a_scale_beyond_the_limits_is_refused_with_the_width_that_goes)
+Test(picture, a_scale_beyond_the_limits_is_refused_with_the_largest_width)
 {
     struct picture *picture = NULL;
     struct dpot_error error = {""};
@@ -179,7 +179,7 @@ Test(picture, marks_without_a_place_are_not_drawn)
     free(expect_svg("a.svg", NULL));
 }
 
-Test(picture, a_full_disk_is_told)
+Test(picture, a_full_disk_is_reported)
 {
     static const char *const names[] = {"full.png", "full.svg"};
     if (access("/dev/full", W_OK) != 0) {

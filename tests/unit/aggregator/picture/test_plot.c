@@ -129,7 +129,7 @@ Test(plot, the_header_of_a_table_becomes_the_legend)
     expect_text("a.svg", ">residual</text>");
 }
 
-Test(plot, error_bars_have_columns_of_their_own)
+Test(plot, error_bars_have_their_own_columns)
 {
     expect_written("plot curves --in curves.csv --error-bars --y-label y --out a.svg", "a.svg");
     expect_text("a.svg", ">gap, relative</text>");
@@ -141,7 +141,7 @@ Test(plot, error_bars_have_columns_of_their_own)
     expect_exit("plot curves --in curves.csv --log-y --from-zero --out a.svg", 2, "has no 0");
 }
 
-Test(plot, gaps_of_curves_are_counted_and_told)
+Test(plot, gaps_of_curves_are_counted_and_reported)
 {
     static struct process p;
     process_run(&p, "plot curves --in curves.csv --log-y --out a.svg --json");
@@ -157,7 +157,7 @@ Test(plot, tables_come_from_standard_input_too)
     expect_exit("plot points --in - --weights - --out a.svg", 2, "second input from stdin");
 }
 
-/* The header is not read a second time, which would wait for another writer. */
+/* The header is read once: a second reading would wait for another writer. */
 Test(plot, a_named_pipe_is_read_once, .timeout = 60)
 {
     cr_assert_eq(mkfifo(folder_path("pipe.csv"), 0600), 0);
@@ -228,7 +228,7 @@ Test(plot, data_that_cannot_be_drawn_are_refused)
     expect_no_file("a.");
 }
 
-Test(plot, files_that_cannot_be_read_or_written_are_told)
+Test(plot, files_that_cannot_be_read_or_written_are_reported)
 {
     expect_exit("plot curves --in none.csv --out a.png", 6, "none.csv");
     expect_exit("plot curves --in curves.csv --out nowhere/a.png", 6, "nowhere/a.png");
@@ -272,18 +272,18 @@ Test(plot, weights_on_a_line_are_a_curve_over_their_numbers)
     expect_text("a.svg", ">share</text>");
 }
 
-Test(plot, what_is_no_distribution_is_not_called_weight)
+Test(plot, values_that_are_no_distribution_are_not_labelled_weight)
 {
     expect_written(HEATMAP "--grid 2x3 --out a.svg", "a.svg");
     expect_text("a.svg", ">weight of a cell</text>");
-    write_text("cost.csv", "3\n2\n1\n2\n3\n4\n"); /* such as those of dpot evaluate --points */
+    write_text("cost.csv", "3\n2\n1\n2\n3\n4\n"); /* as from dpot evaluate --points */
     expect_written(HEATMAP "--in2 cost.csv --grid 2x3 --out a.svg", "a.svg");
     expect_text("a.svg", ">value of a cell</text>");
     expect_written(HEATMAP "--in2 cost.csv --grid 2x3 --value-label km --out a.svg", "a.svg");
     expect_text("a.svg", ">km</text>");
 }
 
-Test(plot, help_of_points_says_what_is_drawn)
+Test(plot, help_of_points_describes_the_picture)
 {
     expect_exit("plot points --help", 0, "Without --weights all points are blue");
 }

@@ -57,7 +57,7 @@ Test(sheet, every_image_is_there_and_the_greys_have_a_legend)
     expect_png("a.png", &size);
 }
 
-Test(sheet, columns_are_as_asked)
+Test(sheet, the_number_of_columns_can_be_chosen)
 {
     for (size_t n = 1; n <= N; n++) {
         struct sheet s = gradients("a.svg");

@@ -55,8 +55,7 @@ static void set_limit(int resource, rlim_t value)
     }
 }
 
-/* A runaway child in a small address space uses up its processor time: it is killed, not waited
- * for. */
+/* A child that loops in a small address space is killed by its processor time limit. */
 static void limit_memory(void)
 {
     if (address_limit != RLIM_INFINITY) {

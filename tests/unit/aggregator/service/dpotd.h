@@ -1,5 +1,5 @@
 /* dpotd as an operator runs it: an installation folder, processes with their output, a server and
- * requests to it. Shared by tests that each run in a process of their own. */
+ * requests to it. Each test runs in its own process. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SERVICE_DPOTD_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SERVICE_DPOTD_H
 

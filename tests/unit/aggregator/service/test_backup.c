@@ -165,7 +165,7 @@ static void refuse_restore(dpot_status expected, const char *word)
     cr_assert_neq(access(beside, F_OK), 0, "nothing is left beside the store");
 }
 
-Test(backup, what_was_accepted_before_is_a_duplicate_after_a_restore)
+Test(backup, reports_accepted_before_are_duplicates_after_a_restore)
 {
     struct backup_made made;
     struct dpot_error error = {{0}};
@@ -191,9 +191,9 @@ static void *post_on(void *ctx)
     return NULL;
 }
 
-/* The copy is of one moment: a whole pool of as many reports as its counter says, a number between
- * those acknowledged before and after. */
-Test(backup, a_copy_made_under_load_is_whole)
+/* The copy is a snapshot: a complete pool with as many reports as its counter, between the numbers
+ * acknowledged before and after. */
+Test(backup, a_copy_made_under_load_is_complete)
 {
     size_t n_posted = 0;
     pthread_t thread;
@@ -214,7 +214,7 @@ Test(backup, a_copy_made_under_load_is_whole)
     start();
 }
 
-Test(backup, a_file_that_is_there_is_not_overwritten)
+Test(backup, an_existing_file_is_not_overwritten)
 {
     struct backup_made made;
     struct dpot_error error = {{0}};
@@ -239,7 +239,7 @@ Test(backup, a_store_that_is_served_is_not_replaced)
     cr_assert_eq(backup_migrate(&config, &options, &migrated, NULL), DPOT_ERR_BUSY);
 }
 
-Test(backup, what_is_no_copy_of_these_keys_is_not_restored)
+Test(backup, a_copy_of_other_keys_is_not_restored)
 {
     struct backup_made made;
     cr_assert_eq(post(0, 5), 5);
@@ -269,7 +269,7 @@ Test(backup, what_is_no_copy_of_these_keys_is_not_restored)
     cr_assert_eq(post(0, 5), 0, "the store is as it was");
 }
 
-Test(backup, a_damaged_store_is_replaced_and_kept_as_it_is)
+Test(backup, a_damaged_store_is_replaced_and_kept_unchanged)
 {
     struct backup_made made;
     struct stat info;
@@ -339,7 +339,7 @@ Test(backup, migrating_saves_the_store_as_it_was_and_keeps_every_report)
     cr_assert_eq(post(0, 6), 1, "what was counted is a duplicate");
 }
 
-Test(backup, migrating_tells_both_versions)
+Test(backup, migrating_prints_both_versions)
 {
     struct backup_migrated migrated;
     stop();
@@ -353,7 +353,7 @@ Test(backup, migrating_tells_both_versions)
 }
 
 /* Nothing that identifies a device is in the log, at any level. */
-Test(backup, logs_tell_commits_and_no_device)
+Test(backup, logs_show_commits_and_no_device)
 {
     static char content[200000];
     cr_assert_eq(post(0, 5), 5);
@@ -376,7 +376,7 @@ Test(backup, logs_tell_commits_and_no_device)
     }
 }
 
-Test(backup, seal_keys_are_added_up_to_the_most_and_removed_when_they_expired)
+Test(backup, seal_keys_are_added_up_to_the_limit_and_removed_when_expired)
 {
     struct test_clock clock;
     struct server_keys all;

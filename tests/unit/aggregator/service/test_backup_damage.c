@@ -1,4 +1,4 @@
-/* Stores with faults: no copy of them gets a name. */
+/* Stores with faults are not copied. */
 #include "base/clock.h"
 #include "dpotd/backup.h"
 #include "dpotd/init.h"
@@ -18,12 +18,12 @@
 
 static char folder[FIXTURE_PATH_SIZE], copy[FIXTURE_PATH_SIZE], store_path[FIXTURE_PATH_SIZE];
 static struct config config;
-static char told[4096]; /* one line each */
+static char reported[4096]; /* one line each */
 
 static void note(void *ctx, dpot_status status, const char *sentence)
 {
     (void)ctx;
-    (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%s%s\n",
+    (void)snprintf(reported + strlen(reported), sizeof reported - strlen(reported), "%s%s\n",
                    status == DPOT_OK ? "note: " : "", sentence);
 }
 
@@ -80,7 +80,7 @@ static void set_up(void)
     fixture_folder(folder);
     fixture_path(copy, folder, "copy.db");
     fixture_path(store_path, folder, "dpot.db");
-    told[0] = '\0';
+    reported[0] = '\0';
     cr_assert_eq(init_run(folder, "127.0.0.1:0", dpot_clock_system(), &result, &error), DPOT_OK,
                  "%s", error.text);
     cr_assert_eq(config_read(result.config_path, &config, &error), DPOT_OK, "%s", error.text);
@@ -100,7 +100,7 @@ static void tear_down(void)
 
 TestSuite(backup_damage, .init = set_up, .fini = tear_down);
 
-/* Runs statements on the store behind its back. */
+/* Runs statements on the store's file directly. */
 static void tamper(const char *sql)
 {
     struct database *database = NULL;
@@ -122,17 +122,18 @@ static void refuse_backup(const char *sql, const char *word)
 {
     struct backup_made made;
     struct dpot_error error = {{0}};
-    told[0] = '\0';
+    reported[0] = '\0';
     cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_ERR_CORRUPT, "%s: %s",
                  sql, error.text);
-    cr_assert(strstr(told, word) || strstr(error.text, word), "%s: %s %s", sql, error.text, told);
+    cr_assert(strstr(reported, word) || strstr(error.text, word), "%s: %s %s", sql, error.text,
+              reported);
     cr_assert_not_null(strstr(error.text, "restore"), "%s", error.text);
     cr_assert_not(is_there("copy.db"), "%s", sql);
     cr_assert_not(is_there("copy.db.partial"), "%s", sql);
     cr_assert_not(is_there("copy.db.partial-journal"), "%s", sql);
 }
 
-Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
+Test(backup_damage, a_store_with_a_fault_is_not_copied_and_the_older_copy_stays)
 {
     static const struct {
         const char *sql, *word;
@@ -153,9 +154,9 @@ Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
         struct dpot_error error = {{0}};
         fixture_path(older, folder, "older.db");
         cr_assert_eq(backup_make(&config, older, &options, &made, &error), DPOT_OK, "%s %s",
-                     error.text, told);
+                     error.text, reported);
         cr_assert_eq(made.count.n_accepted, N_REPORTS);
-        cr_assert_str_eq(told, "");
+        cr_assert_str_eq(reported, "");
         cr_assert_eq(stat(older, &before), 0);
         tamper(faults[i].sql);
         refuse_backup(faults[i].sql, faults[i].word);
@@ -163,15 +164,15 @@ Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
         cr_assert(before.st_ino == after.st_ino && before.st_size == after.st_size &&
                   before.st_mtime == after.st_mtime);
         struct backup_restored restored;
-        told[0] = '\0';
+        reported[0] = '\0';
         cr_assert_eq(backup_restore(&config, older, &options, &restored, &error), DPOT_OK, "%s %s",
-                     error.text, told);
+                     error.text, reported);
         cr_assert_eq(restored.count.n_accepted, N_REPORTS);
         (void)unlink(older);
     }
 }
 
-Test(backup_damage, an_index_that_is_not_of_its_table_gives_no_copy)
+Test(backup_damage, a_store_with_an_inconsistent_index_is_not_copied)
 {
     tamper("PRAGMA writable_schema = ON;"
            "UPDATE sqlite_schema SET sql = 'CREATE INDEX job_state ON job (state, seq) "
@@ -185,8 +186,8 @@ Test(backup_damage, an_index_that_is_not_of_its_table_gives_no_copy)
     refuse_backup("an index that misses a row", "missing from index job_state");
 }
 
-/* Lost keys do not prevent a copy of the reports. */
-Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_told_as_unchecked)
+/* Without keys the reports can still be copied. */
+Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_reported_as_unchecked)
 {
     char key[FIXTURE_PATH_SIZE];
     struct backup_made made;
@@ -194,11 +195,11 @@ Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_told_as_u
     fixture_path(key, folder, "keys/signing.key");
     cr_assert_eq(unlink(key), 0);
     cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_OK, "%s %s", error.text,
-                 told);
+                 reported);
     cr_assert_eq(made.count.n_accepted, N_REPORTS);
-    cr_assert_eq(strncmp(told, "note: the signatures of campaigns are not checked", 49), 0, "%s",
-                 told);
-    cr_assert_not_null(strstr(told, "signing.key"), "%s", told);
+    cr_assert_eq(strncmp(reported, "note: the signatures of campaigns are not checked", 49), 0,
+                 "%s", reported);
+    cr_assert_not_null(strstr(reported, "signing.key"), "%s", reported);
 }
 
 /* ---- older schemas ---- */
@@ -219,7 +220,7 @@ static void age(int version)
                    "PRAGMA user_version = %d; DELETE FROM schema_version WHERE version > %d",
                    version, version);
     tamper(head);
-    fixture_path(lock, folder, "dpot.db-lock"); /* it names the newer version */
+    fixture_path(lock, folder, "dpot.db-lock"); /* it has the newer version */
     (void)unlink(lock);
 }
 
@@ -234,8 +235,7 @@ static int64_t ask(const char *path, const char *sql)
     return n;
 }
 
-Test(backup_damage,
-     a_store_of_an_older_schema_is_copied_as_it_is_and_brought_up_to_date_when_restored)
+Test(backup_damage, a_store_of_an_older_schema_is_copied_unchanged_and_migrated_when_restored)
 {
     for (int version = 4; version >= 1; version--) {
         struct backup_made made;
@@ -243,7 +243,7 @@ Test(backup_damage,
         struct dpot_error error = {{0}};
         age(version);
         cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_OK, "%s %s",
-                     error.text, told);
+                     error.text, reported);
         cr_assert_eq(made.schema, version);
         cr_assert_eq(made.current, 5);
         cr_assert_eq(made.count.n_accepted, N_REPORTS);
@@ -251,7 +251,7 @@ Test(backup_damage,
         cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), version,
                      "the store stays as it is");
         cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), DPOT_OK, "%s %s",
-                     error.text, told);
+                     error.text, reported);
         cr_assert_eq(restored.count.n_accepted, N_REPORTS);
         cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), 5);
         cr_assert_eq(ask(store_path, "SELECT count(*) FROM main.block"), N_REPORTS / 2);
@@ -310,18 +310,19 @@ Test(backup_damage, a_fault_of_an_older_schema_is_neither_copied_nor_restored)
         tamper(old_faults[i].sql);
         refuse_backup(old_faults[i].sql, old_faults[i].word);
         duplicate(store_path, copy);
-        told[0] = '\0';
+        reported[0] = '\0';
         cr_assert_eq(backup_restore(&config, copy, &options, &restored, NULL), DPOT_ERR_CORRUPT,
                      "%s", old_faults[i].sql);
-        cr_assert_not_null(strstr(told, old_faults[i].word), "%s: %s", old_faults[i].sql, told);
+        cr_assert_not_null(strstr(reported, old_faults[i].word), "%s: %s", old_faults[i].sql,
+                           reported);
         cr_assert_not(is_there("dpot.db.restoring"));
         cr_assert_eq(unlink(copy), 0);
         duplicate(whole, store_path);
     }
 }
 
-/* The copy is sound, and SQLite cannot open its log: a fault of the disk, not of the copy. */
-Test(backup_damage, what_hinders_the_look_at_a_copy_is_no_fault_of_it)
+/* The copy is sound but SQLite cannot open its log: a fault of the disk, not of the copy. */
+Test(backup_damage, a_disk_fault_during_the_check_is_not_a_fault_of_the_copy)
 {
     char log_path[FIXTURE_PATH_SIZE];
     struct backup_restored restored;
@@ -342,7 +343,7 @@ Test(backup_damage, what_hinders_the_look_at_a_copy_is_no_fault_of_it)
 
 static char before[1 << 20], after[1 << 20];
 
-/* Damaged data never get checksums, neither by migrate nor by serve. */
+/* Neither migrate nor serve adds checksums to damaged data. */
 static void refuse_migration(const char *sql, const char *word)
 {
     struct backup_migrated migrated;
@@ -351,10 +352,10 @@ static void refuse_migration(const char *sql, const char *word)
     FILE *log = tmpfile();
     const struct service_hooks hooks = {.log_stream = log};
     const size_t n = read_bytes(store_path, before, sizeof before);
-    told[0] = '\0';
+    reported[0] = '\0';
     cr_assert_eq(backup_migrate(&config, &options, &migrated, &error), DPOT_ERR_CORRUPT, "%s: %s",
                  sql, error.text);
-    cr_assert_not_null(strstr(told, word), "%s: %s", sql, told);
+    cr_assert_not_null(strstr(reported, word), "%s: %s", sql, reported);
     cr_assert_not_null(strstr(error.text, "dpotd restore"), "%s", error.text);
     cr_assert_str_eq(migrated.copy, "");
     cr_assert_eq(service_open(&config, "127.0.0.1:0", &hooks, &service, &error), DPOT_ERR_CORRUPT,
@@ -369,7 +370,7 @@ static void refuse_migration(const char *sql, const char *word)
     (void)fclose(log);
 }
 
-Test(backup_damage, a_store_of_an_older_schema_that_has_a_fault_is_not_brought_up_to_date)
+Test(backup_damage, a_store_of_an_older_schema_that_has_a_fault_is_not_migrated)
 {
     char whole[FIXTURE_PATH_SIZE];
     struct backup_migrated migrated;
@@ -383,7 +384,7 @@ Test(backup_damage, a_store_of_an_older_schema_that_has_a_fault_is_not_brought_u
         duplicate(whole, store_path);
     }
     cr_assert_eq(backup_migrate(&config, &options, &migrated, &error), DPOT_OK, "%s %s", error.text,
-                 told);
+                 reported);
     cr_assert_eq(migrated.from, 3);
     cr_assert_eq(ask(migrated.copy, "SELECT max(version) FROM schema_version"), 3);
 }

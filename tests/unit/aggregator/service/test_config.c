@@ -72,7 +72,7 @@ Test(config, the_smallest_config_has_defaults_and_paths_beside_it)
     cr_assert_not(config.has_open_metrics);
 }
 
-Test(config, metrics_are_open_only_when_the_file_says_so)
+Test(config, metrics_are_public_only_if_configured)
 {
     accept("{" REQUIRED ",\"metrics\":\"open\"}");
     cr_assert(config.has_open_metrics);
@@ -104,7 +104,7 @@ Test(config, every_key_is_read)
     cr_assert_eq(config.log, LOG_LEVEL_DEBUG);
 }
 
-Test(config, paths_from_the_root_stay_as_they_are)
+Test(config, absolute_paths_are_unchanged)
 {
     accept("{\"listen\":\"[::1]:0\",\"store\":\"sqlite:/s/d.db\",\"keys_dir\":\"/k\","
            "\"tokens_file\":\"/t\"}");
@@ -188,7 +188,7 @@ Test(config, a_missing_file_is_an_io_error)
     cr_assert_not_null(strstr(error.text, path));
 }
 
-Test(config, a_config_file_without_a_folder_has_its_paths_here)
+Test(config, a_config_file_without_a_folder_has_paths_in_the_current_one)
 {
     char out[CONFIG_TEXT_SIZE];
     cr_assert(config_resolve(out, "dpotd.json", "keys"));

@@ -29,7 +29,7 @@ static int doctor(void)
     return RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json"));
 }
 
-Test(doctor, a_key_that_was_never_finished_is_noted_and_pruned_but_not_under_its_maker)
+Test(doctor, an_unfinished_key_is_noted_and_pruned_unless_it_is_being_made)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     cr_assert_eq(RUN(ARG("init"), ARG("--dir"), folder), 0);
@@ -52,7 +52,7 @@ Test(doctor, a_key_that_was_never_finished_is_noted_and_pruned_but_not_under_its
     cr_assert_eq(access(in_folder("keys/signing.key"), F_OK), 0);
 }
 
-Test(doctor, the_doctor_makes_no_store)
+Test(doctor, the_doctor_creates_no_store)
 {
     init();
     cr_assert_eq(doctor(), 0, "%s", err);
@@ -66,7 +66,7 @@ Test(doctor, the_doctor_makes_no_store)
     json_decref(printed);
 }
 
-Test(doctor, the_doctor_sees_a_certificate_that_is_missing_or_none)
+Test(doctor, the_doctor_reports_a_missing_or_invalid_certificate)
 {
     init();
     write_config("127.0.0.1:0", ",\"tls\":{\"cert\":\"cert.pem\",\"key\":\"key.pem\"}");
@@ -93,7 +93,7 @@ static void copy_golden(const char *name, const char *to)
     cr_assert_eq(chmod(in_folder(to), 0600), 0);
 }
 
-Test(doctor, the_doctor_sees_a_certificate_that_is_not_valid_now)
+Test(doctor, the_doctor_reports_a_certificate_outside_its_dates)
 {
     init();
     write_config("127.0.0.1:0", ",\"tls\":{\"cert\":\"cert.pem\",\"key\":\"key.pem\"}");
@@ -109,7 +109,7 @@ Test(doctor, the_doctor_sees_a_certificate_that_is_not_valid_now)
     expect_sentence("not valid before 2090-01-01T00:00:00Z");
 }
 
-Test(doctor, the_doctor_sees_an_address_that_is_not_ours)
+Test(doctor, the_doctor_reports_a_foreign_address)
 {
     init();
     write_config("no.such.host.invalid:80", "");
@@ -120,7 +120,7 @@ Test(doctor, the_doctor_sees_an_address_that_is_not_ours)
     expect_sentence("192.0.2.1");
 }
 
-Test(doctor, the_doctor_goes_on_after_a_fault_and_tells_them_all)
+Test(doctor, the_doctor_reports_all_faults)
 {
     init();
     write_config("no.such.host.invalid:80", "");
@@ -134,7 +134,7 @@ Test(doctor, the_doctor_goes_on_after_a_fault_and_tells_them_all)
     json_decref(printed);
 }
 
-/* Runs one statement on the store behind its back. */
+/* Runs one statement on the store's file directly. */
 static void tamper(const char *sql)
 {
     struct database *database = NULL;
@@ -185,7 +185,7 @@ static void make_done_job(void)
 
 /* Rows have no checksum: their content is compared with the artifact, and columns with each
  * other. */
-Test(doctor, the_doctor_and_the_start_see_jobs_and_counts_that_cannot_be)
+Test(doctor, the_doctor_and_the_start_report_impossible_jobs_and_counts)
 {
     static const struct {
         const char *sql, *word;
@@ -210,8 +210,8 @@ Test(doctor, the_doctor_and_the_start_see_jobs_and_counts_that_cannot_be)
     }
 }
 
-/* A waiting job, so that no artifact names its kind. A store of another version has such kinds and
- * is sound. */
+/* A queued job, so that no artifact has its kind. A store of another version may have such kinds
+ * and is sound. */
 Test(doctor, a_kind_of_job_that_is_not_known_is_noted)
 {
     make_done_job();
@@ -224,9 +224,9 @@ Test(doctor, a_kind_of_job_that_is_not_known_is_noted)
     cr_assert_not_null(strstr(out, "00 has the kind \"estimbte\", which"), "%s", out);
 }
 
-Test(doctor, the_doctor_sees_reports_of_a_draft_and_artifacts_of_no_job)
+Test(doctor, the_doctor_reports_reports_of_a_draft_and_artifacts_of_no_job)
 {
-    make_done_job(); /* of a draft, which is not a fault */
+    make_done_job(); /* of a draft: not a fault */
     cr_assert_eq(doctor(), 0, "%s", err);
     tamper("INSERT INTO pool_count (hash, status, n) SELECT hash, 3, 1 FROM revision");
     cr_assert_eq(doctor(), 3);
@@ -238,7 +238,7 @@ Test(doctor, the_doctor_sees_reports_of_a_draft_and_artifacts_of_no_job)
     expect_sentence("gone or altered that made artifact ");
 }
 
-Test(doctor, the_doctor_sees_artifacts_that_are_damaged_or_missing_and_names_their_job)
+Test(doctor, the_doctor_reports_damaged_and_missing_artifacts_with_their_job)
 {
     make_done_job();
     cr_assert_eq(doctor(), 0, "%s", err);
@@ -272,7 +272,7 @@ static void expect_damaged_pool(const char *sql, const char *word)
     expect_sentence("from a backup");
 }
 
-Test(doctor, the_doctor_sees_a_pool_that_lost_reports_or_has_others)
+Test(doctor, the_doctor_reports_a_pool_with_lost_or_foreign_reports)
 {
     make_campaign();
     tamper("UPDATE revision SET state = 2");
@@ -301,7 +301,7 @@ Test(doctor, the_doctor_sees_a_pool_that_lost_reports_or_has_others)
     expect_sentence(" of round 0");
 }
 
-/* A store that was served once. */
+/* A store that has been served once. */
 static void make_store(void)
 {
     char url[128];
@@ -310,7 +310,7 @@ static void make_store(void)
     stop(child);
 }
 
-Test(doctor, the_doctor_sees_tables_of_others)
+Test(doctor, the_doctor_reports_foreign_tables)
 {
     make_store();
     tamper("CREATE TRIGGER evil AFTER INSERT ON block BEGIN DELETE FROM block; END");
@@ -318,7 +318,7 @@ Test(doctor, the_doctor_sees_tables_of_others)
     expect_sentence("trigger \"evil\"");
 }
 
-Test(doctor, a_fault_of_a_copy_that_is_not_restored_is_told_as_the_copys)
+Test(doctor, a_fault_of_a_copy_that_is_not_restored_is_reported_as_the_copys)
 {
     make_store();
     tamper("CREATE TRIGGER evil AFTER INSERT ON block BEGIN DELETE FROM block; END");
@@ -336,7 +336,7 @@ Test(doctor, a_fault_of_a_copy_that_is_not_restored_is_told_as_the_copys)
     expect_sentence("signing.key");
 }
 
-Test(doctor, the_doctor_sees_a_store_that_cannot_grow)
+Test(doctor, the_doctor_reports_a_store_that_cannot_grow)
 {
     char url[128];
     init();

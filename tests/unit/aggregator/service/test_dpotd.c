@@ -144,7 +144,7 @@ static void stop_with(int signal_number)
     cr_assert_str_eq(out, "");
 }
 
-Test(dpotd, a_ready_file_of_an_earlier_run_goes_when_the_start_fails)
+Test(dpotd, a_ready_file_of_an_earlier_run_is_removed_when_the_start_fails)
 {
     init();
     fixture_write(in_folder("ready"), "http://127.0.0.1:1\n");
@@ -155,7 +155,7 @@ Test(dpotd, a_ready_file_of_an_earlier_run_goes_when_the_start_fails)
     cr_assert_neq(access(in_folder("ready"), F_OK), 0);
 }
 
-Test(dpotd, serve_tells_its_address_and_stops_cleanly_on_a_signal)
+Test(dpotd, serve_prints_its_address_and_stops_cleanly_on_a_signal)
 {
     init();
     stop_with(SIGTERM);
@@ -203,7 +203,7 @@ static int create_campaign(const char *url, const char *token)
     return status_of(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec);
 }
 
-Test(dpotd, a_file_at_its_limit_is_503_and_the_server_lives, .timeout = 120)
+Test(dpotd, a_file_at_its_limit_is_503_and_the_server_continues, .timeout = 120)
 {
     char url[128], token[TOKEN_SIZE];
     int status = 201;

@@ -52,7 +52,7 @@ static mode_t mode_of(const char *name)
     return info.st_mode & 0777;
 }
 
-/* The path of the one seal key. */
+/* The path of the only seal key. */
 static const char *seal_path(void)
 {
     static char path[2 * FIXTURE_PATH_SIZE];
@@ -127,7 +127,7 @@ static void repeat(struct init_result *again)
     cr_assert_eq(init_run(folder, "h:1", &clock.clock, again, &error), DPOT_OK, "%s", error.text);
 }
 
-Test(init, one_that_was_cut_off_is_completed_and_keeps_its_keys)
+Test(init, an_interrupted_installation_is_completed_and_keeps_its_keys)
 {
     struct server_keys before, after;
     struct tokens tokens;
@@ -153,7 +153,7 @@ Test(init, one_that_was_cut_off_is_completed_and_keeps_its_keys)
     cr_assert_eq(after.n_seal_secrets, 1);
 }
 
-Test(init, a_half_written_file_of_an_earlier_run_is_named_and_left_alone)
+Test(init, a_half_written_file_of_an_earlier_run_is_named_and_unchanged)
 {
     struct dpot_error error = {{0}};
     make();
@@ -181,7 +181,7 @@ Test(init, two_installations_share_nothing)
     cr_assert_str_neq(other.token, result.token);
 }
 
-Test(init, a_bad_address_is_refused_before_anything_is_made)
+Test(init, a_bad_address_is_refused_before_any_file_is_created)
 {
     cr_assert_eq(init_run(folder, "nowhere", &clock.clock, &result, NULL), DPOT_ERR_MALFORMED);
     cr_assert_neq(access(in_folder("keys"), F_OK), 0);
@@ -216,7 +216,7 @@ Test(keys, a_key_that_others_can_read_is_refused)
     tear_down();
 }
 
-/* Whoever can write in the folder can replace files that they cannot read. */
+/* Users with write access to the folder can replace files that they cannot read. */
 Test(keys, a_folder_of_keys_that_others_can_write_is_refused)
 {
     struct server_keys keys;
@@ -286,7 +286,7 @@ Test(keys, a_damaged_key_file_is_refused)
     tear_down();
 }
 
-Test(keys, other_files_in_the_folder_are_left_alone)
+Test(keys, other_files_in_the_folder_are_unchanged)
 {
     struct server_keys keys;
     set_up();

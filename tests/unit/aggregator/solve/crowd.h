@@ -1,4 +1,4 @@
-/* Barycenter problems with random groups, and what the suites ask of a solution. */
+/* Barycenter problems with random groups, and what the suites check of a solution. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_CROWD_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_CROWD_H
 
@@ -16,15 +16,15 @@ struct crowd {
 void crowd_init(struct crowd *crowd, size_t n, size_t dim, double offset);
 void crowd_release(struct crowd *crowd);
 
-/* The next number in [0, 1), or a fresh array (n, dim), of a stream that is the same in every test. */
+/* The next number in [0, 1), or a fresh array (n, dim), of a stream with a fixed seed. */
 double uniform(void);
 double *random_points(size_t n, size_t dim, double offset);
 
-/* One start until nothing moves, with equal weights on m atoms. */
+/* One start until convergence, with equal weights on m atoms. */
 struct barycenter_options exact_options(size_t m);
 struct barycenter_options sinkhorn_options(size_t m, double lambda);
 
-/* Each fails the test when it cannot be had. */
+/* Each fails the test on errors. */
 void solve(const struct barycenter_problem *problem, const struct barycenter_options *options,
            struct barycenter_result *result);
 double cost_of(const struct barycenter_problem *problem, const struct barycenter_result *result);

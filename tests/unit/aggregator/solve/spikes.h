@@ -1,4 +1,4 @@
-/* Deconvolution problems: noisy data around two places, or whatever a test puts into the pool. */
+/* Deconvolution problems: noisy data around two places, or any pool of a test. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_SPIKES_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_SPIKES_H
 
@@ -17,14 +17,14 @@ struct deconvolve_config make(const struct dpot_noise_density *density, size_t n
                               double side);
 struct dpot_noise_density density_of(enum dpot_noise noise, double scale);
 
-/* Starts the stream of noise anew; one draw of it. */
+/* Restarts the stream of noise; one draw of it. */
 void seed(uint64_t value);
 double draw(enum dpot_noise noise, double scale);
 
 /* Fills the pool: 0.3 of the data at -1 in every coordinate, 0.7 at 1. */
 void draw_spikes(enum dpot_noise noise, double scale, size_t n, size_t dim);
 
-/* Makes a solver, to be freed by the caller, and runs it to its end. */
+/* Makes a solver, which the caller frees, and runs it to its end. */
 struct deconvolve *solve(const struct deconvolve_config *config, struct deconvolve_result *result);
 
 #endif

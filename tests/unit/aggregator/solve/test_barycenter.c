@@ -1,4 +1,4 @@
-/* Barycenters with free atoms: what they are, what is refused, and what a projection finds. */
+/* Barycenters with free atoms: optimality, refusals, and projections. */
 #include "crowd.h"
 
 #include <criterion/criterion.h>
@@ -8,11 +8,11 @@
 
 /* ---- against all couplings ---- */
 
-/* The six ways to give two of four points to the first of two atoms. */
+/* The six ways to assign two of four points to the first of two atoms. */
 static const unsigned halves[6] = {3, 5, 9, 6, 10, 12};
 
-/* The least cost over all couplings of groups of four points to two atoms: with equal weights extreme
- * plans give each atom two points of a group, and the atoms are the weighted means. */
+/* The least cost over all couplings of groups of four points to two atoms: with equal weights
+ * extreme plans give each atom two points of a group, and the atoms are the weighted means. */
 static double enumerate(const struct barycenter_problem *problem, double atoms[4])
 {
     size_t n_choices = 1;
@@ -71,8 +71,8 @@ Test(barycenter, several_starts_find_the_least_cost_of_all_couplings)
     }
 }
 
-/* The square, whose pairings tie, and one group of fifty with one corner moved along one side or the
- * other: the optimum turns by a quarter (the counterexample to 003, Theorem 4.1). */
+/* The square, whose pairings tie, and one group of fifty with one corner moved along one side or
+ * the other: the optimum turns by a quarter (the counterexample to 003, Theorem 4.1). */
 Test(barycenter, one_record_of_two_hundred_turns_the_exact_optimum)
 {
     enum { K = 50 };
@@ -106,7 +106,7 @@ Test(barycenter, one_record_of_two_hundred_turns_the_exact_optimum)
     }
 }
 
-/* ---- what weights and groups mean ---- */
+/* ---- weights and groups ---- */
 
 Test(barycenter, of_single_points_is_their_weighted_mean_whatever_the_method)
 {
@@ -248,7 +248,7 @@ Test(barycenter, optimised_weights_never_cost_more_than_equal_ones)
     }
 }
 
-/* ---- in few dimensions ---- */
+/* ---- projections to few dimensions ---- */
 
 /* Four clusters in the first two of forty coordinates. */
 static void fill_clusters(double *points, size_t n)

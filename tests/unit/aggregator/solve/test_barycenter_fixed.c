@@ -72,7 +72,7 @@ static void solve(struct barycenter_kernel *kernel, const double *masses, const 
                  error.text);
 }
 
-/* Iterative Bregman projections as they are written, in plain float64. */
+/* Iterative Bregman projections by their definition, in plain float64. */
 static void plain_loop(const double *cost, size_t n_in, size_t n_out, double lambda,
                        const double *masses, const double *w, size_t n_iterations, bool is_debiased,
                        double *b)
@@ -277,7 +277,8 @@ Test(barycenter_fixed, of_two_cells_lies_between_them_by_their_weights)
             spread += result.weights[j] * pow((double)j - mean, 2);
         }
         cr_assert_float_eq(mean, 0.25 * 8 + 0.75 * 28, 1e-6);
-        /* The blur is that of the kernel, lambda / 2 = 1e-3 = (1.26 cells)^2; debiased there is none. */
+        /* The blur is that of the kernel, lambda / 2 = 1e-3 = (1.26 cells)^2; debiased there is
+         * none. */
         if (debiased) {
             cr_assert_lt(spread, 0.1, "%g", spread);
         } else {

@@ -215,7 +215,7 @@ Test(barycenter_iterations, the_number_of_threads_changes_no_bit)
     crowd_release(&crowd);
 }
 
-Test(barycenter_iterations, a_stop_leaves_points_and_says_so)
+Test(barycenter_iterations, a_stop_leaves_points_and_is_reported)
 {
     struct crowd crowd;
     atomic_bool cancel = true;

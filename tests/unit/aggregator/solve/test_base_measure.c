@@ -35,7 +35,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text;
 }
 
-/* The written measure has the shape (n,) and the total mass that the result tells. */
+/* The written measure has the shape (n,) and the total mass of the result. */
 static void expect_measure(const char *name, size_t n, double total_mass)
 {
     struct array m;
@@ -51,7 +51,7 @@ static void expect_measure(const char *name, size_t n, double total_mass)
     array_release(&m);
 }
 
-Test(base_measure, uniform_is_optimal_on_a_ring_and_says_so)
+Test(base_measure, uniform_is_optimal_on_a_ring_and_is_reported_as_such)
 {
     json_t *result = expect_json(RING " --method uniform --out m.npy", 0);
     cr_assert_float_eq(number_of(result, "objective"), 49.0570472814761, 1e-10);
@@ -129,7 +129,7 @@ Test(base_measure, writes_a_side_file_and_a_trajectory)
     json_decref(result);
 }
 
-Test(base_measure, takes_the_root_of_a_cost_matrix_when_told_its_power)
+Test(base_measure, takes_the_root_of_a_cost_matrix_with_a_given_power)
 {
     json_t *plain = expect_json("base-measure --cost square.npy --epsilon 1 --out m.npy", 0);
     json_t *rooted =
@@ -238,7 +238,7 @@ Test(base_measure, refuses_bad_data)
     expect_exit("base-measure --cost square.npy --epsilon 1 --out nowhere/m.npy", 6, "nowhere");
 }
 
-/* On a line (not a ring) the bound of the uniform measure says nothing at a large epsilon. */
+/* On a line (not a ring) the bound of the uniform measure is trivial at a large epsilon. */
 Test(base_measure, no_lower_bound_is_negative)
 {
     static const char *const epsilons[] = {"1", "4", "20", "60"};
@@ -257,12 +257,12 @@ Test(base_measure, no_lower_bound_is_negative)
     }
 }
 
-Test(base_measure, explains_itself)
+Test(base_measure, has_help)
 {
     expect_exit("base-measure --help", 0, "lower_bound (proved for every base measure");
 }
 
-Test(base_measure, a_run_that_ended_by_the_gap_is_not_told_to_go_on)
+Test(base_measure, a_run_that_reached_its_gap_has_no_advice_to_continue)
 {
     struct process p;
     write_text("swap.csv", "0,1\n1,0\n");
@@ -304,7 +304,7 @@ Test(base_measure, certified_proves_its_optimum_and_anyone_can_check_it)
     json_decref(result);
 }
 
-Test(base_measure, a_measure_or_a_certificate_that_was_touched_is_refused)
+Test(base_measure, an_altered_measure_or_certificate_is_refused)
 {
     struct array dual;
     struct dpot_error error = {""};
@@ -325,7 +325,7 @@ Test(base_measure, a_measure_or_a_certificate_that_was_touched_is_refused)
     expect_exit("base-measure --verify lone.csv", 6, "keep them together");
 }
 
-Test(base_measure, for_users_is_reported_on_people_who_were_held_out)
+Test(base_measure, for_users_is_evaluated_on_held_out_users)
 {
     make_users();
     json_t *result =
@@ -368,7 +368,7 @@ Test(base_measure, mixes_towards_the_worst_case_and_towards_uniform)
                        more[i]);
         json_t *result = expect_json(arguments, 0);
         worst[i] = number_of(result, "worst_case");
-        expected[i] = number_of(result, "held_out_cost"); /* of the very users it was made for */
+        expected[i] = number_of(result, "held_out_cost"); /* of the same users */
         cr_assert_eq(number_of(result, "users"), 8);
         json_decref(result);
         json_decref(expect_json("base-measure --verify m.npy", 0));
@@ -395,7 +395,7 @@ Test(base_measure, weights_have_a_certificate_too)
     json_decref(mirror);
 }
 
-Test(base_measure, a_measure_from_elsewhere_gets_the_same_report)
+Test(base_measure, a_given_measure_gets_the_same_report)
 {
     make_users();
     write_text("given.csv", "0.5\n0.25\n0.25\n");
@@ -419,7 +419,7 @@ Test(base_measure, refuses_a_barrier_that_is_too_high)
 }
 
 /* 1e-20 of a user's mass is less than the exact method's smallest unit. */
-Test(base_measure, for_users_with_next_to_nothing_at_some_points_costs_what_their_other_points_do)
+Test(base_measure, for_users_negligible_masses_cost_nothing)
 {
     write_text("line.csv", "0\n1\n2\n3\n");
     write_text("tiny.csv", "1,1e-20,1e-20,1e-20\n1,0,1e-20,0\n");

@@ -67,7 +67,8 @@ Test(best_uniform, is_proved_optimal_on_a_ring)
 }
 
 /* On a sphere every point sees the same costs, so one row is enough: points of equal mass at the
- * middles of n shares. Circle: squared chord 2 - 2 cos of an even angle; S^2: the height is even. */
+ * middles of n shares. Circle: squared chord 2 - 2 cos of an even angle; S^2: the height is
+ * even. */
 static double squared_chord(int dim, double share)
 {
     return dim == 1 ? 2 - 2 * cos(acos(-1) * share) : 4 * share;
@@ -109,7 +110,7 @@ Test(best_uniform, approaches_the_closed_form_on_spheres)
     free(measure);
 }
 
-Test(best_uniform, is_nowhere_beaten_by_another_total_mass)
+Test(best_uniform, is_no_worse_than_any_other_total_mass)
 {
     uint64_t state = 11;
     const double weights[4] = {1, 2, 3, 0};
@@ -154,7 +155,7 @@ Test(best_uniform, is_quick_at_every_epsilon)
     }
 }
 
-Test(best_uniform, costs_what_equal_costs_cost)
+Test(best_uniform, has_the_common_value_of_equal_costs)
 {
     double cost[6] = {3, 3, 3, 3, 3, 3}, measure[3];
     for (size_t c = 0; c < 2; c++) {
@@ -172,7 +173,7 @@ Test(best_uniform, costs_what_equal_costs_cost)
     }
 }
 
-Test(best_uniform, stops_when_told_and_still_gives_a_measure)
+Test(best_uniform, gives_a_measure_when_cancelled)
 {
     struct vector vector;
     struct phi phi;

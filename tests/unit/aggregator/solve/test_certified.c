@@ -1,4 +1,5 @@
-/* The certified base measure: golden optima, symmetry, hard inputs, and proofs that hold on the costs as they are. */
+/* The certified base measure: golden optima, symmetry, hard inputs, and proofs on the original
+ * costs. */
 #include "vector.h"
 
 #include "solve/base_measure/base_measure.h"
@@ -33,7 +34,7 @@ static void find(const struct vector *vector, double gap, struct base_measure_an
     find_under(vector, gap, NULL, answer);
 }
 
-/* The value again, and a bound that is none too high. */
+/* The value again, and a bound not above the golden one. */
 static void expect_feasible_answer(const struct vector *vector,
                                    const struct base_measure_answer *answer)
 {
@@ -109,7 +110,7 @@ Test(certified, finds_the_same_optimum_without_the_symmetry)
     struct base_measure_answer tied, untied;
     vector_grid(&vector, 6, 1, 3);
     find(&vector, 1e-10, &tied);
-    vector.cost[1] *= 1 + 1e-9; /* enough to break it, not enough to matter */
+    vector.cost[1] *= 1 + 1e-9; /* breaks the symmetry without changing the optimum */
     find(&vector, 1e-10, &untied);
     cr_assert_eq(tied.n_col_orbits, 6);
     cr_assert_eq(untied.n_col_orbits, 36);
@@ -202,7 +203,7 @@ Test(certified, refuses_barriers_before_any_work_and_names_the_limit)
     cr_assert_null(answer.base_measure);
 }
 
-Test(certified, goes_around_a_forbidden_pair_when_it_can)
+Test(certified, avoids_a_forbidden_pair_when_possible)
 {
     double cost[9] = {0, 1, 2, 1, 0, 1e9, 2, 1, 0};
     struct vector vector = {.n_rows = 3, .n_cols = 3, .epsilon = 1, .cost = cost};
@@ -257,7 +258,7 @@ Test(symmetry, a_ring_is_one_orbit_and_a_square_grid_an_eighth)
     vector_release(&vector);
 }
 
-Test(symmetry, one_cost_that_differs_ends_it)
+Test(symmetry, one_different_cost_breaks_it)
 {
     struct vector vector;
     vector_ring(&vector, 12, 1, 1);
@@ -266,7 +267,7 @@ Test(symmetry, one_cost_that_differs_ends_it)
     vector_release(&vector);
 }
 
-Test(symmetry, rounding_in_the_last_bit_does_not)
+Test(symmetry, rounding_in_the_last_bit_does_not_break_it)
 {
     struct vector vector;
     vector_ring(&vector, 12, 1, 1);
@@ -275,7 +276,7 @@ Test(symmetry, rounding_in_the_last_bit_does_not)
     vector_release(&vector);
 }
 
-Test(symmetry, what_a_stop_leaves_is_a_symmetry_too)
+Test(symmetry, a_stop_leaves_a_valid_symmetry)
 {
     struct vector vector;
     struct symmetry symmetry;
@@ -292,9 +293,9 @@ Test(symmetry, what_a_stop_leaves_is_a_symmetry_too)
 
 /* ---- a deadline ---- */
 
-/* Every reading of the clock takes 30 ms, as if a row did: 36 of them want more than a second, which the search has to
- * leave. It ends at once, long before the deadline. */
-Test(certified, leaves_the_time_that_the_proof_takes)
+/* Each reading of the clock takes 30 ms, as if a row did: the proof of 36 rows needs more than a
+ * second, which the search has to reserve. So it ends at once, long before the deadline. */
+Test(certified, reserves_time_for_the_proof)
 {
     struct vector vector;
     struct base_measure_answer answer;
@@ -354,8 +355,8 @@ Test(certificate, refuses_weights_that_prove_nothing)
 
 /* ---- the linear program ---- */
 
-/* min max(2 - x0, 1 + x0 - x1) with 1 <= x0 + x1 <= 2: x = (1/3 + ..) by hand: both meet at x1 = 2 - x0,
- * 2 - x0 = 1 + x0 - 2 + x0, x0 = 1, value 1. */
+/* min max(2 - x0, 1 + x0 - x1) with 1 <= x0 + x1 <= 2: x = (1/3 + ..) by hand: both meet at x1 = 2
+ * - x0, 2 - x0 = 1 + x0 - 2 + x0, x0 = 1, value 1. */
 Test(base_measure_lp, solves_a_case_done_by_hand)
 {
     struct base_measure_lp *lp = NULL;

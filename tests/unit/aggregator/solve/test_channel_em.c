@@ -1,4 +1,4 @@
-/* Deconvolution through a known channel, against answers that are known without it. */
+/* Deconvolution through a known channel, against known solutions. */
 #include "solve/estimate/channel_em.h"
 
 #include <criterion/criterion.h>
@@ -27,7 +27,7 @@ static struct channel_em_result run(size_t n_inputs, size_t n_outputs, const dou
     return result;
 }
 
-/* Says the truth with probability p, else one of the other k - 1. */
+/* Reports the truth with probability p, else one of the other k - 1. */
 static void fill_response(size_t k, double p, double *channel)
 {
     for (size_t l = 0; l < k; l++) {
@@ -48,7 +48,7 @@ static void fill_ring(size_t k, size_t width, double inside, double *channel)
     }
 }
 
-Test(channel_em, a_channel_that_tells_the_truth_gives_the_frequencies_in_one_step)
+Test(channel_em, a_noiseless_channel_gives_the_frequencies_in_one_step)
 {
     const double channel[] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, counts[] = {5, 0, 15};
     struct channel_em_result result = run(3, 3, channel, counts, 1, 0);
@@ -60,8 +60,9 @@ Test(channel_em, a_channel_that_tells_the_truth_gives_the_frequencies_in_one_ste
     channel_em_result_release(&result);
 }
 
-/* Erasure: what is not erased is true, so the most likely weights are the shares of what is left. */
-Test(channel_em, erased_reports_count_for_nothing)
+/* Erasure: what is not erased is true, so the most likely weights are the shares of what is
+ * left. */
+Test(channel_em, erased_reports_are_ignored)
 {
     const double channel[] = {0.3, 0, 0.7, 0, 0.3, 0.7}, counts[] = {12, 4, 40};
     struct channel_em_result result = run(2, 3, channel, counts, 500, 0);
@@ -90,7 +91,7 @@ Test(channel_em, weights_that_the_inverse_would_make_negative_end_at_zero)
 {
     double channel[4];
     const double counts[] = {95, 5};
-    fill_response(2, 0.8, channel); /* at least 20 of 100 are wanted */
+    fill_response(2, 0.8, channel); /* at least 20 of 100 are expected */
     struct channel_em_result result = run(2, 2, channel, counts, 4000, 0);
     cr_assert_gt(result.weights[0], 1 - 1e-9);
     cr_assert_float_eq(result.log_likelihood, 95 * log(0.8) + 5 * log(0.2), 1e-6);
@@ -226,7 +227,7 @@ static void refuse(const struct channel_em_config *config, dpot_status status, c
     cr_assert_null(result.weights);
 }
 
-Test(channel_em, what_is_no_channel_or_no_pool_is_refused)
+Test(channel_em, invalid_channels_and_pools_are_refused)
 {
     const double channel[] = {0.5, 0.5, 0, 0.25, 0.75, 0}, bad_row[] = {0.5, 0.4, 0, 0, 1, 0};
     const double counts[] = {3, 4, 0}, none[] = {0, 0, 0}, nan[] = {1, NAN, 0}, third[] = {1, 1, 1};

@@ -68,7 +68,8 @@ Test(channel_inverse, gives_back_the_weights_of_exact_shares_whatever_law_it_was
     channel_inverse_release(&inverse);
 }
 
-/* Gauss and Markov: no other unbiased linear estimate has a smaller variance at the law it was made for. */
+/* Gauss and Markov: no other unbiased linear estimate has a smaller variance at the law it was made
+ * for. */
 Test(channel_inverse, is_the_most_accurate_at_its_law)
 {
     double channel[N_INPUTS * N_OUTPUTS], law[N_OUTPUTS], flat[N_OUTPUTS];
@@ -92,7 +93,7 @@ Test(channel_inverse, is_the_most_accurate_at_its_law)
     channel_inverse_release(&other);
 }
 
-Test(channel_inverse, says_which_weights_equal_rows_leave_open)
+Test(channel_inverse, reports_weights_that_equal_rows_leave_undetermined)
 {
     double channel[N_INPUTS * N_OUTPUTS], law[N_OUTPUTS], shares[N_OUTPUTS];
     struct channel_inverse inverse;

@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-Test(control, of_nobody_never_stops)
+Test(control, null_never_stops)
 {
     enum solve_outcome outcome = SOLVE_ITERATION_LIMIT;
     const struct solve_control empty = {0};

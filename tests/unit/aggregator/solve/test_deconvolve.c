@@ -1,4 +1,4 @@
-/* Deconvolution: what EM promises, and what it finds where the truth is known. */
+/* Deconvolution: properties of EM, and its results where the truth is known. */
 #include "spikes.h"
 
 #include <criterion/criterion.h>
@@ -199,8 +199,8 @@ Test(deconvolve, outputs_of_a_coarse_grid_are_the_cells)
     deconvolve_free(solver);
 }
 
-/* The two forms of the E step on the same pool: the same answer but for the size of the cells. A wide
- * domain is what makes the solver leave the pool as it is. */
+/* Both forms of the E step on the same pool: the same result except for the size of the cells. With
+ * a wide domain the solver does not bin the pool. */
 Test(deconvolve, binning_changes_little)
 {
     for (int noise = 0; noise < 2; noise++) {
@@ -266,7 +266,7 @@ static void cancel_after_three(void *ctx, size_t n_done, size_t n_total)
     atomic_store(&cancel, n_done >= 3);
 }
 
-Test(deconvolve, ends_when_it_is_told_with_the_result_of_its_last_step)
+Test(deconvolve, a_cancelled_run_returns_the_result_of_its_last_step)
 {
     const struct dpot_noise_density density = density_of(DPOT_NOISE_LAPLACE, 0.5);
     struct deconvolve_config config = make(&density, 2000, 1, 2);
@@ -298,7 +298,7 @@ Test(deconvolve, waits_for_fifty_steps_and_then_for_a_small_gain)
     struct deconvolve_result result;
     draw_spikes(DPOT_NOISE_GAUSSIAN, 0.5, 100, 1);
     config.support_size = 1;
-    support[0] = 0.2; /* one point that stays: the first step gains nothing */
+    support[0] = 0.2; /* one fixed point: the first step gains nothing */
     struct deconvolve *solver = solve(&config, &result);
     cr_assert_eq(result.iterations, 50);
     cr_assert_eq(result.outcome, SOLVE_CONVERGED);

@@ -1,4 +1,4 @@
-/* What deconvolution makes of strange pools, wrong numbers, memory that is refused, and domains. */
+/* Deconvolution with unusual pools, wrong numbers, failed allocations, and domains. */
 #include "spikes.h"
 #include "support/allocator.h"
 
@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- strange pools ---- */
+/* ---- unusual pools ---- */
 
-Test(deconvolve_inputs, one_report_or_a_constant_pool_is_answered_by_its_place)
+Test(deconvolve_inputs, one_report_or_a_constant_pool_gives_its_own_place)
 {
     for (size_t dim = 1; dim <= 4; dim++) {
         for (int noise = 0; noise < 2; noise++) {

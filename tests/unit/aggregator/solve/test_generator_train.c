@@ -1,4 +1,4 @@
-/* What training is for: where the data were, found from noisy ones. */
+/* Training recovers the data from their noisy reports. */
 #include "solve/learn/generator_train.h"
 #include "solve/run/draw.h"
 
@@ -30,7 +30,7 @@ static double distance_to_truth(double *numbers, size_t n)
     return sum / (double)n;
 }
 
-/* Two spikes with Laplace noise: its quantiles around each, so that nothing is left to chance. */
+/* Two spikes with Laplace noise: its quantiles around each, without random numbers. */
 static void make_pool(float pool[N_POOL])
 {
     for (size_t i = 0; i < N_POOL / 2; i++) {
@@ -85,8 +85,8 @@ static const struct generator_config base = {
     .look_every = 100,
 };
 
-/* The noisy pool is at W1 = 0.88. Half of it is far above what training reaches (0.14 to 0.16 with other
- * seeds, which move results more than another processor does) and far below the pool. */
+/* The noisy pool is at W1 = 0.88. Half of it is far above what training reaches (0.14 to 0.16 with
+ * other seeds, which move results more than another processor does) and far below the pool. */
 Test(generator_train, two_spikes_behind_laplace_noise_are_found)
 {
     float pool[N_POOL];
@@ -101,7 +101,7 @@ Test(generator_train, two_spikes_behind_laplace_noise_are_found)
     cr_assert_lt(after, before / 2, "%g, and %g before", after, before);
 }
 
-/* Without the noise's own regularization the generator learns the noise too. */
+/* Without the regularization that matches the noise the generator learns the noise too. */
 Test(generator_train, a_regularization_of_nearly_nothing_learns_the_noise)
 {
     float pool[N_POOL];
@@ -123,7 +123,7 @@ static void refuse(const struct generator_config *config, const struct generator
     cr_assert_neq(error.text[0], '\0');
 }
 
-Test(generator_train, what_cannot_be_trained_is_refused_with_a_sentence)
+Test(generator_train, invalid_training_problems_are_refused_with_a_sentence)
 {
     float pool[N_POOL];
     double weights[N_POOL] = {1};

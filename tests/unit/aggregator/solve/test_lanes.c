@@ -1,4 +1,4 @@
-/* Every instruction set's loops against the definition, in plain float64. */
+/* The loops of every instruction set against the definition in plain float64. */
 #include "solve/transport/lanes.h"
 
 #include "transport.h"

@@ -1,5 +1,5 @@
-/* The fused sweep over few rows, exponentials, logarithms and squared distances, for every instruction
- * set against the definition in plain float64. */
+/* The fused sweep over few rows, exponentials, logarithms and squared distances, for every
+ * instruction set against the definition in plain float64. */
 #include "solve/transport/lanes.h"
 
 #include "transport.h"

@@ -16,7 +16,7 @@ struct descent {
     struct mirror_descent_result result;
 };
 
-/* Runs over d->vector, and checks what holds of every result. */
+/* Runs over d->vector, and checks the properties of every result. */
 static void descend(struct descent *d, const double *weights, size_t n_iterations, double gap,
                     const struct solve_control *control)
 {
@@ -55,7 +55,7 @@ static double published_bound(const struct phi *phi, size_t n_iterations)
            sqrt(2 * (1 + log((double)phi->n_cols)) / (double)n_iterations);
 }
 
-Test(mirror_descent, keeps_its_promise_on_the_reference_problems)
+Test(mirror_descent, reaches_its_guarantee_on_the_reference_problems)
 {
     const char *const names[] = {"b01_ring30_p1_eps1", "b01_ring30_p2_eps5", "b02_line40_p1_eps2",
                                  "b05_mismatch_p1_eps1", "b08_eps12"};
@@ -166,7 +166,7 @@ Test(mirror_descent, stays_uniform_on_a_ring_for_the_mean_cost)
     descent_release(&d);
 }
 
-Test(mirror_descent, keeps_its_promise_for_the_mean_cost)
+Test(mirror_descent, reaches_its_guarantee_for_the_mean_cost)
 {
     struct descent d;
     double weights[50];
@@ -193,7 +193,7 @@ Test(mirror_descent, ends_when_the_gap_is_reached)
     descent_release(&d);
 }
 
-Test(mirror_descent, notes_a_course_that_only_improves)
+Test(mirror_descent, records_a_trajectory_that_only_improves)
 {
     struct descent d;
     vector_grid(&d.vector, 6, 1, 2);
@@ -284,7 +284,7 @@ Test(mirror_descent, stays_finite_where_masses_underflow)
     }
 }
 
-Test(mirror_descent, has_nothing_to_do_without_costs)
+Test(mirror_descent, returns_at_once_without_costs)
 {
     struct descent d = {.vector = {.n_rows = 2, .n_cols = 3, .epsilon = 1}};
     d.vector.cost = calloc(6, sizeof(double));
@@ -296,7 +296,7 @@ Test(mirror_descent, has_nothing_to_do_without_costs)
     descent_release(&d);
 }
 
-Test(mirror_descent, allocates_only_when_it_is_made)
+Test(mirror_descent, allocates_only_when_created)
 {
     struct vector vector;
     struct phi phi;

@@ -27,7 +27,7 @@ static double frechet(const struct moments *a, const struct moments *b)
     return distance;
 }
 
-/* A Gaussian's moments, written down. */
+/* Moments of a Gaussian, given in full. */
 static struct moments gaussian(const double *mean, const double *covariance)
 {
     static const double two[2 * DIM] = {0};
@@ -116,8 +116,8 @@ Test(moments, frechet_distance_of_gaussians_that_commute)
     moments_release(&b);
 }
 
-/* T is S = diag(4, 1) turned by 45 degrees. A 2 x 2 root has trace sqrt(tr + 2 sqrt det), and S T has
- * trace 4 * 2.5 + 2.5 and determinant 4 * 4. */
+/* T is S = diag(4, 1) turned by 45 degrees. A 2 x 2 root has trace sqrt(tr + 2 sqrt det), and S T
+ * has trace 4 * 2.5 + 2.5 and determinant 4 * 4. */
 Test(moments, frechet_distance_of_gaussians_that_do_not_commute)
 {
     const double zero[DIM] = {0, 0, 0};
@@ -177,7 +177,8 @@ Test(moments, weights_count_as_copies_do)
     moments_release(&b);
 }
 
-/* With 20000 draws the covariance is within 6 standard deviations, S_ii sqrt(2 / n) on the diagonal. */
+/* With 20000 draws the covariance is within 6 standard deviations, S_ii sqrt(2 / n) on the
+ * diagonal. */
 Test(moments, draws_have_the_moments_they_were_drawn_from)
 {
     enum { MANY = 20000 };

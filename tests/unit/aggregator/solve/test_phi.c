@@ -348,7 +348,7 @@ static void count_rows(void *ctx, size_t n_done, size_t n_total)
     (*(size_t *)ctx)++;
 }
 
-Test(phi, sorting_ends_when_told_and_is_told_of_every_row)
+Test(phi, sorting_polls_its_control_at_every_row)
 {
     struct vector vector;
     struct phi phi;
@@ -373,7 +373,7 @@ Test(phi, sorting_ends_when_told_and_is_told_of_every_row)
     vector_release(&vector);
 }
 
-/* Refused with a sentence that holds `words`, and nothing is left behind. */
+/* Expects a refusal with `words` in its sentence, and no object. */
 static void expect_refused(const struct phi_config *config, dpot_status status, const char *words)
 {
     struct phi phi;

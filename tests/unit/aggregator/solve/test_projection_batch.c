@@ -26,7 +26,7 @@ static double *numbers(size_t n)
     return x;
 }
 
-/* Masses at random; about `sparsity` of them 0, never all. */
+/* Random masses; a share of about `sparsity` is 0, never all. */
 static void draw_users(struct crowd *crowd, double sparsity, uint64_t *state)
 {
     for (size_t u = 0; u < crowd->n_users; u++) {
@@ -156,7 +156,7 @@ static double l1_distance(const double *x, const double *y, size_t n)
     return sum;
 }
 
-/* Every user of the batch has what that user has alone. */
+/* Each user of the batch has the same result as alone. */
 static void expect_as_alone(const struct crowd *crowd, const struct projection_batch_config *config,
                             double tol)
 {
@@ -182,7 +182,7 @@ static void expect_as_alone(const struct crowd *crowd, const struct projection_b
     free(results);
 }
 
-Test(projection_batch, gives_each_user_what_that_user_has_alone)
+Test(projection_batch, gives_each_user_the_same_result_as_alone)
 {
     static const size_t sizes[][2] = {{1, 1}, {1, 9}, {7, 5}, {30, 30}, {40, 17}, {61, 100}};
     static const double lambdas[] = {1.0, 0.05, 0.01, 0.0025};
@@ -232,7 +232,7 @@ Test(projection_batch, reaches_a_tolerance_from_coarse_to_fine)
     crowd_close(&crowd);
 }
 
-Test(projection_batch, stops_at_the_limit_and_says_so)
+Test(projection_batch, stops_at_the_limit_and_reports_it)
 {
     uint64_t state = 8;
     struct crowd crowd;
@@ -253,7 +253,7 @@ Test(projection_batch, stops_at_the_limit_and_says_so)
     crowd_close(&crowd);
 }
 
-Test(projection_batch, in_float32_is_right_to_a_millionth_or_says_that_a_user_is_lost)
+Test(projection_batch, in_float32_is_right_to_a_millionth_or_reports_a_failed_user)
 {
     uint64_t state = 9;
     size_t n_lost = 0, n_users = 0;
@@ -363,7 +363,7 @@ Test(projection_batch, finds_the_axes_of_a_separable_cost_and_of_no_other)
     crowd_close(&crowd);
 }
 
-Test(projection_batch, refuses_what_it_cannot_do)
+Test(projection_batch, refuses_invalid_problems)
 {
     uint64_t state = 12;
     struct crowd crowd;

@@ -44,7 +44,7 @@ Test(team, does_every_task_once_for_any_number_of_threads)
     }
 }
 
-Test(team, nobody_is_a_team_that_works_on_the_calling_thread)
+Test(team, null_is_a_team_on_the_calling_thread)
 {
     cr_assert_eq(team_size(NULL), 1);
     check_loop(NULL, 7);

@@ -1,4 +1,4 @@
-/* Base measures for the users one has: projections, their duals, descent, planes, and the report. */
+/* Base measures for given users: projections, their duals, descent, planes, and the report. */
 #include "vector.h"
 
 #include "ot/network_simplex.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Users who have a few points each, most of them in the first half of the domain. */
+/* Users with a few points each, most of them in the first half of the domain. */
 static double *make_users(size_t n, size_t k, size_t n_draws, uint64_t seed)
 {
     uint64_t state = seed;
@@ -88,7 +88,8 @@ Test(users, pay_what_the_exact_projection_costs_also_at_both_ends_of_the_mass)
     vector_release(&vector);
 }
 
-/* Half a unit of the exact method is about 2e-19 of the mass: points below that are not seen by the flow. */
+/* Half a unit of the exact method is about 2e-19 of the mass: the flow ignores points below
+ * that. */
 Test(users, pay_for_masses_too_small_to_flow_as_if_they_were_not_there)
 {
     struct vector vector;
@@ -217,28 +218,35 @@ Test(users, followed_from_another_measure_pay_nearly_the_same_and_never_more)
     vector_release(&vector);
 }
 
+static struct base_measure_problem problem_of(const struct vector *vector,
+                                              const struct base_measure_users *users)
+{
+    return (struct base_measure_problem){.n_rows = vector->n_rows,
+                                         .n_cols = vector->n_cols,
+                                         .cost = vector->cost,
+                                         .epsilon = vector->epsilon,
+                                         .users = users,
+                                         .has_planes = true,
+                                         .n_steps = SIZE_MAX,
+                                         .seed = 1,
+                                         .linalg = dpot_linalg_openblas()};
+}
+
 static void find(const struct vector *vector, const struct base_measure_users *users,
                  double worst_share, bool has_planes, struct team *team,
                  struct base_measure_answer *answer)
 {
     struct dpot_error error = {""};
-    const struct base_measure_problem problem = {.n_rows = vector->n_rows,
-                                                 .n_cols = vector->n_cols,
-                                                 .cost = vector->cost,
-                                                 .epsilon = vector->epsilon,
-                                                 .users = users,
-                                                 .worst_share = worst_share,
-                                                 .has_planes = has_planes,
-                                                 .gap = 2e-3,
-                                                 .max_rounds = 60,
-                                                 .n_steps = SIZE_MAX,
-                                                 .seed = 1,
-                                                 .team = team,
-                                                 .linalg = dpot_linalg_openblas()};
+    struct base_measure_problem problem = problem_of(vector, users);
+    problem.worst_share = worst_share;
+    problem.has_planes = has_planes;
+    problem.gap = 2e-3;
+    problem.max_rounds = 60;
+    problem.team = team;
     cr_assert_eq(base_measure_find(&problem, NULL, answer, &error), DPOT_OK, "%s", error.text);
 }
 
-Test(users, get_a_measure_that_is_proved_to_be_near_the_best_and_better_than_uniform)
+Test(users, get_a_measure_proved_near_optimal_and_better_than_uniform)
 {
     struct vector vector;
     struct base_measure_users users;
@@ -263,7 +271,7 @@ Test(users, get_a_measure_that_is_proved_to_be_near_the_best_and_better_than_uni
     vector_release(&vector);
 }
 
-/* Mixing objectives goes from the best for the users to the best for the worst point. */
+/* Mixtures range from the optimum for the users to that for the worst point. */
 Test(users, and_the_worst_case_can_be_mixed)
 {
     struct vector vector;
@@ -310,7 +318,7 @@ Test(users, get_the_same_bits_for_any_number_of_threads)
     vector_release(&vector);
 }
 
-Test(users, descent_alone_is_near_too_and_has_a_weaker_proof)
+Test(users, descent_alone_is_near_optimal_with_a_weaker_proof)
 {
     struct vector vector;
     struct base_measure_users users;
@@ -359,22 +367,14 @@ static void find_to(const struct vector *vector, const struct base_measure_users
                     const struct solve_control *control, struct base_measure_answer *answer)
 {
     struct dpot_error error = {""};
-    const struct base_measure_problem problem = {.n_rows = vector->n_rows,
-                                                 .n_cols = vector->n_cols,
-                                                 .cost = vector->cost,
-                                                 .epsilon = vector->epsilon,
-                                                 .users = users,
-                                                 .has_planes = true,
-                                                 .gap = gap,
-                                                 .max_rounds = 500,
-                                                 .n_steps = SIZE_MAX,
-                                                 .seed = 1,
-                                                 .linalg = dpot_linalg_openblas()};
+    struct base_measure_problem problem = problem_of(vector, users);
+    problem.gap = gap;
+    problem.max_rounds = 500;
     cr_assert_eq(base_measure_find(&problem, control, answer, &error), DPOT_OK, "%s", error.text);
 }
 
-/* The planes' own values are low by the crowd's temperature, far more than these gaps. */
-Test(users, are_told_that_a_gap_is_reached_only_when_the_proof_has_it)
+/* The values of the planes are too low by the temperature, far more than these gaps. */
+Test(users, have_reached_the_gap_only_when_the_proof_shows_it)
 {
     struct vector vector;
     struct base_measure_users users;
@@ -398,8 +398,8 @@ Test(users, are_told_that_a_gap_is_reached_only_when_the_proof_has_it)
     vector_release(&vector);
 }
 
-/* Every reading of the clock takes 10 ms, and it is read for every user that an evaluation meets. */
-Test(users, are_left_in_the_middle_of_an_evaluation_when_the_time_is_over)
+/* Each reading of the clock takes 10 ms, and each user of an evaluation reads it. */
+Test(users, stop_within_an_evaluation_at_the_deadline)
 {
     struct vector vector;
     struct base_measure_users users;

@@ -119,7 +119,7 @@ Test(wasserstein, threads_do_not_change_the_sliced_distance)
     team_free(team);
 }
 
-Test(wasserstein, many_points_are_sorted_right)
+Test(wasserstein, many_points_are_sorted)
 {
     const size_t n = 100000;
     double *many = calloc(2 * n, sizeof *many);
@@ -134,7 +134,7 @@ Test(wasserstein, many_points_are_sorted_right)
     free(many);
 }
 
-Test(wasserstein, too_many_pairs_and_numbers_that_are_none_are_refused)
+Test(wasserstein, too_many_pairs_and_numbers_that_are_not_finite_are_refused)
 {
     struct wasserstein distance;
     struct dpot_error error = {""};

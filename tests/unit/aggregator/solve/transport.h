@@ -17,8 +17,8 @@ struct transport {
 /* A number in [0, 1) of a reproducible stream. */
 double transport_uniform(uint64_t *state);
 
-/* Squared distances between two random clouds in the plane, the largest 1; random masses of sum one,
- * every `zero_every`-th of them 0 (0: none). */
+/* Squared distances between two random clouds in the plane, the largest 1; random masses of sum
+ * one, every `zero_every`-th of them 0 (0: none). */
 void transport_init(struct transport *t, size_t n, size_t m, size_t zero_every, uint64_t seed);
 
 /* Of given values. */

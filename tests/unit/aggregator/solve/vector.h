@@ -1,4 +1,5 @@
-/* Base measure problems: golden vectors, rings and grids, random ones, and what the suites share. */
+/* Base measure problems: golden vectors, rings and grids, random ones, and what the suites
+ * share. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_VECTOR_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_VECTOR_H
 
@@ -12,7 +13,7 @@ struct vector {
     size_t n_rows, n_cols;
     double epsilon;
     double *cost;      /* (n_rows, n_cols) owned */
-    json_t *root;      /* the file; NULL for a problem that was made */
+    json_t *root;      /* the file; NULL for generated problems */
     json_t *reference; /* borrowed from it */
 };
 
@@ -33,14 +34,14 @@ void vector_random(struct vector *vector, size_t n_rows, size_t n_cols, double e
                    uint64_t *state);
 void vector_release(struct vector *vector);
 
-/* A phi over it, worst case or weighted mean; fails the test when it cannot. */
+/* A phi over it, worst case or weighted mean; fails the test on errors. */
 void vector_phi(const struct vector *vector, const double *weights, struct phi *phi);
 
 /* A fresh array of a list of numbers under `key`. */
 double *vector_numbers(const json_t *object, const char *key);
 double vector_number(const json_t *object, const char *key);
 
-/* Random masses of a total that is somewhere in [alpha, beta], now and then at an end; a few are 0. */
+/* Random masses with a total in [alpha, beta], sometimes at an end; a few are 0. */
 void random_base_measure(uint64_t *state, const struct phi *phi, double *m);
 
 /* In [0, 1), reproducible. */

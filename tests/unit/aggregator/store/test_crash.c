@@ -1,5 +1,5 @@
-/* A store whose owner was killed: the next owner finds everything that was acknowledged, and an
- * older copy is refused. */
+/* A store whose owner was killed: the next owner finds all acknowledged reports; an older copy is
+ * refused. */
 #include "unit/aggregator/store/store_file.h"
 
 #include <criterion/criterion.h>
@@ -98,7 +98,7 @@ static void expect_whole(void)
     store_close(store);
 }
 
-/* Neither an owner nor a reader can open it. */
+/* An owner and a reader are both refused. */
 static void expect_refused(const char *what)
 {
     for (int i = 0; i < 2; i++) {
@@ -156,7 +156,7 @@ static dpot_status open_again(void *ctx, const char *path, struct dpot_error *er
     return status;
 }
 
-Test(crash, a_copy_of_all_that_was_left_is_as_good)
+Test(crash, a_copy_of_the_whole_folder_is_equivalent)
 {
     struct store *store = NULL;
     struct dpot_error error = {{0}};
@@ -189,7 +189,7 @@ Test(crash, a_copy_with_an_older_schema_can_be_validated_by_its_next_owner)
 }
 
 /* An interrupted replacement had given store and log their second names. */
-Test(crash, a_log_that_a_replacement_moved_is_brought_back)
+Test(crash, a_log_moved_by_a_replacement_is_restored)
 {
     char kept[FIXTURE_PATH_SIZE], kept_log[FIXTURE_PATH_SIZE];
     fixture_path(kept, store_file.folder, "dpot.db.replaced-20260101T000000Z");
@@ -201,7 +201,7 @@ Test(crash, a_log_that_a_replacement_moved_is_brought_back)
     cr_assert_neq(access(kept_log, F_OK), 0);
 }
 
-Test(crash, an_index_that_is_missing_or_damaged_is_made_anew)
+Test(crash, a_missing_or_damaged_index_is_rebuilt)
 {
     store_file_flip(index_path, 20);
     expect_whole();

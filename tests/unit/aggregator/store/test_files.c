@@ -167,7 +167,7 @@ Test(store_files, a_log_that_was_removed_is_copied_at_once)
     rig_release(&rig);
 }
 
-Test(store_files, a_store_that_was_renamed_is_taken_up_again_under_its_name)
+Test(store_files, a_renamed_store_is_opened_again_under_its_name)
 {
     cr_assert_eq(rename(path, other), 0);
     expect_refused("dpot.db was removed or renamed");
@@ -211,7 +211,7 @@ Test(store_files, a_store_that_was_replaced_is_refused_and_closed_into_its_own_f
     rig_release(&rig);
 }
 
-Test(store_files, a_store_that_was_removed_is_saved_when_it_is_closed_and_never_begun_anew)
+Test(store_files, a_removed_store_is_saved_when_closed_and_never_created_again)
 {
     char saved[FIXTURE_PATH_SIZE], kept[STORE_PATH_SIZE];
     struct store *store = NULL;
@@ -236,7 +236,7 @@ Test(store_files, a_store_that_was_removed_is_saved_when_it_is_closed_and_never_
 }
 
 /* A server that was killed leaves a log, which does not belong to the restored store. */
-Test(store_files, a_log_without_its_store_is_kept_apart_from_the_one_that_is_restored)
+Test(store_files, a_log_without_its_store_is_kept_apart_from_the_restored_store)
 {
     char saved[FIXTURE_PATH_SIZE], kept[STORE_PATH_SIZE], log[FIXTURE_PATH_SIZE];
     cr_assert_eq(unlink(path), 0);
@@ -252,8 +252,8 @@ Test(store_files, a_log_without_its_store_is_kept_apart_from_the_one_that_is_res
     rig_release(&rig);
 }
 
-/* PATH-lock shows that there was a store. */
-Test(store_files, a_store_that_is_missing_is_begun_anew_only_without_its_lock)
+/* The file PATH-lock shows that a store existed. */
+Test(store_files, a_missing_store_is_created_only_without_its_lock)
 {
     char lock[FIXTURE_PATH_SIZE];
     struct store *store = NULL;
@@ -267,7 +267,7 @@ Test(store_files, a_store_that_is_missing_is_begun_anew_only_without_its_lock)
 }
 
 /* An interrupted replacement had given the former store its second name. */
-Test(store_files, a_second_name_that_a_replacement_left_is_taken_back)
+Test(store_files, a_second_name_left_by_a_replacement_is_renamed_back)
 {
     char kept[FIXTURE_PATH_SIZE];
     struct stat info;

@@ -154,7 +154,7 @@ static size_t count_numbered(void)
     return count_near(places);
 }
 
-/* They used to be side by side in every table, and at one place of every pool. */
+/* Earlier versions stored them side by side in every table, and at one place of every pool. */
 Test(order, neither_pools_nor_copies_link_what_one_device_sent_to_two_campaigns)
 {
     open_campaigns();
@@ -185,7 +185,7 @@ static void merge_all(uint32_t n_rounds)
     }
 }
 
-/* In the file itself, with its freed pages, not in a copy. */
+/* In the file itself, including freed pages, not in a copy. */
 Test(order, a_closed_round_keeps_no_order_in_the_file)
 {
     open_campaigns();
@@ -222,7 +222,7 @@ Test(order, a_copy_of_a_store_does_not_depend_on_the_order_in_which_reports_came
     dpot_buf_release(&second);
 }
 
-Test(order, a_round_that_is_merged_while_it_is_open_still_knows_its_duplicates)
+Test(order, a_round_merged_while_open_still_detects_duplicates)
 {
     open_campaigns();
     report_all(0, 20);
@@ -267,7 +267,7 @@ static int merge_while_reading(void *ctx, uint32_t round, const struct dpot_repo
     return note_id(seen, round, report);
 }
 
-Test(order, a_pool_that_is_merged_while_it_is_read_is_read_whole)
+Test(order, a_pool_merged_during_a_read_is_read_completely)
 {
     struct seen seen = {.n = 0};
     open_campaigns();

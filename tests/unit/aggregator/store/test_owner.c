@@ -1,4 +1,4 @@
-/* An SQLite store has one owner, whatever the file is called, until the process ends. */
+/* An SQLite store has one owner, by any name of the file, until the process ends. */
 #include "unit/aggregator/fixture.h"
 
 #include <criterion/criterion.h>
@@ -37,7 +37,7 @@ static void refuse_owned(const char *a_url, const char *word)
     cr_assert_not_null(strstr(error.text, word), "%s", error.text);
 }
 
-Test(owner, a_store_has_one_owner_whatever_it_is_called)
+Test(owner, a_store_has_one_owner_under_any_name)
 {
     char link[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16], pid[48];
     struct store *store = NULL, *other = NULL;
@@ -101,7 +101,7 @@ static pid_t start_owner(struct job_record *job)
     return owner;
 }
 
-Test(owner, an_owner_is_known_by_the_file_and_not_by_its_name)
+Test(owner, an_owner_is_identified_by_the_file_not_its_name)
 {
     char link_path[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16], lock[FIXTURE_PATH_SIZE];
     char who[48];
@@ -129,7 +129,7 @@ Test(owner, an_owner_is_known_by_the_file_and_not_by_its_name)
     store_close(store);
 }
 
-Test(owner, a_database_put_in_the_place_of_an_owned_one_is_refused)
+Test(owner, a_database_that_replaces_an_owned_one_is_refused)
 {
     char old[FIXTURE_PATH_SIZE];
     struct store *store = NULL;
@@ -140,7 +140,7 @@ Test(owner, a_database_put_in_the_place_of_an_owned_one_is_refused)
     store_close(store);
 }
 
-/* SQLite finds the write-ahead log by the name: that of the other name would be missing. */
+/* SQLite finds the write-ahead log by the name: it would miss that of the other name. */
 Test(owner, a_database_of_two_names_is_refused_and_free_with_one)
 {
     char link_path[FIXTURE_PATH_SIZE];
@@ -159,7 +159,7 @@ Test(owner, a_database_of_two_names_is_refused_and_free_with_one)
 }
 
 /* A refusal inside the owner's process must not release SQLite's record locks: another process
- * would then take the write-ahead log for abandoned. */
+ * would then consider the write-ahead log abandoned. */
 Test(owner, a_refusal_in_the_owners_process_leaves_its_locks)
 {
     char link_path[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16];

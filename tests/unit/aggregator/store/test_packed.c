@@ -119,7 +119,7 @@ Test(packed, a_vector_block_has_the_documented_bytes)
     cr_assert_arr_eq(block_bytes.data, expected, sizeof expected);
 }
 
-Test(packed, vectors_beyond_the_longest_are_no_block)
+Test(packed, vectors_beyond_the_longest_are_refused)
 {
     struct packed_layout layout;
     const uint8_t is_refused[1] = {0};
@@ -147,7 +147,7 @@ Test(packed, a_block_above_the_limit_is_too_large_and_changes_nothing)
 
 /* ---- damaged blocks ---- */
 
-Test(packed, a_header_that_is_never_written_is_corrupt)
+Test(packed, an_invalid_header_is_corrupt)
 {
     static const struct {
         uint32_t dim, width;

@@ -56,7 +56,7 @@ static int count_report(void *ctx, uint32_t round, const struct dpot_report *rep
 
 /* A device sends one report, so a pool may have as many commits as reports. Reading takes one step
  * a commit; in quadratic time this test would take minutes, not a second, of processor time. */
-Test(sqlite, a_pool_of_many_small_commits_is_read_in_one_go)
+Test(sqlite, a_pool_of_many_small_commits_is_read_in_linear_time)
 {
     enum { COMMITS = 20000 };
     const struct dpot_campaign campaign = vectors_laplace(2);
@@ -93,7 +93,7 @@ Test(sqlite, a_newer_schema_is_refused)
     refuse_open(store_file.url, DPOT_ERR_VERSION, "99");
 }
 
-/* A later program may keep its versions elsewhere: only the header of the file is known. */
+/* A later program may store its versions elsewhere: only the header of the file is fixed. */
 Test(sqlite, a_schema_that_is_newer_by_its_header_only_is_refused)
 {
     struct store *store = NULL;
@@ -120,7 +120,7 @@ Test(sqlite, a_store_has_its_version_in_the_header_of_the_file)
                      DPOT_OK);
         database_close(database);
         cr_assert_eq(in_header, current);
-        store_file_tamper("PRAGMA user_version = 0"); /* like older stores */
+        store_file_tamper("PRAGMA user_version = 0"); /* as in older stores */
     }
 }
 
@@ -285,7 +285,7 @@ Test(sqlite, trying_to_write_finds_a_full_disk)
     store_close(store);
 }
 
-Test(sqlite, reading_creates_no_store_and_migrates_no_schema)
+Test(sqlite, reading_neither_creates_nor_migrates_a_store)
 {
     struct store *store = NULL;
     struct dpot_error error = {{0}};

@@ -75,7 +75,7 @@ Test(sqlite_artifacts, a_job_that_computes_the_bytes_again_repairs_a_damaged_art
     cr_assert_eq(memcmp(seen.digest, digest, sizeof digest), 0);
     cr_assert_str_eq(seen.kind, "any");
 
-    store_file_finish_job(store, "a third"); /* other bytes repair nothing */
+    store_file_finish_job(store, "a third"); /* other bytes do not repair it */
     cr_assert_eq(check_artifacts(store).n, 1);
     store_file_finish_job(store, "result");
     cr_assert_eq(check_artifacts(store).n, 0);

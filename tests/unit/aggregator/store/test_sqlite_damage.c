@@ -119,7 +119,7 @@ Test(sqlite_damage, a_block_of_vectors_that_was_torn_or_altered_is_corrupt)
     }
 }
 
-/* Well formed, but not what was written: an altered id would be counted again. */
+/* Well formed but altered: an altered id would be counted again. */
 static void refuse_altered_commit(const char *sql, bool is_in_pool)
 {
     struct rig rig;
@@ -160,7 +160,7 @@ Test(sqlite_damage, a_commit_that_is_not_what_was_written_is_corrupt)
     refuse_altered_commit("DELETE FROM block", true);
 }
 
-/* Under the original checksum, which is over converted numbers. */
+/* With the original checksum, which covers converted numbers. */
 Test(sqlite_damage, a_commit_whose_numbers_are_of_another_type_is_corrupt)
 {
     static const char *const rounds[] = {"'x'", "x'00'", "0.5", "1.5", "-1", "4294967296", "1e300"};
@@ -234,7 +234,7 @@ static void add_jobs(struct rig *rig)
     }
 }
 
-Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
+Test(sqlite_damage, rows_that_no_server_writes_are_found)
 {
     static const char *const alterations[] = {
         "CREATE TABLE evil (a)",
@@ -283,7 +283,7 @@ Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
         "UPDATE round SET n_merges = -1",
         "UPDATE round SET n_merges = 'x'",
         "UPDATE round SET round = 0.5",
-        /* from here on in blocks, which a quick check leaves out */
+        /* from here on in blocks, which a quick check skips */
         "UPDATE block SET hash = zeroblob(32)",
         "UPDATE block SET n_reports = 2",
         "UPDATE block SET round = 'x'",

@@ -68,13 +68,15 @@ static void serve(int listener, const struct canned_answer *answers, size_t n_an
         (void)!write(connection, head, (size_t)n);
         (void)!write(connection, answer->body, answer->len);
         (void)shutdown(connection, SHUT_WR);
-        read_request(connection, request); /* what is left of the body, so that closing does not
-                                              reset */
+        read_request(connection,
+                     /* reads the rest of the body, so that closing does not reset the connection */
+                     request);
         (void)close(connection);
     }
 }
 
-/* On loopback; port 0: any that is free. Sets *port. Nobody is heard before listen(). -1: it failed. */
+/* On loopback; port 0: any that is free. Sets *port. No connection is accepted before listen().
+ * Returns -1 on failure. */
 static int bind_at(in_port_t *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = *port};
@@ -102,7 +104,7 @@ static pid_t start(struct canned_server *server, int *listener, in_port_t *port)
     server->child = fork();
     cr_assert_geq(server->child, 0);
     if (server->child == 0) {
-        (void)alarm(300); /* never outlives its test by much */
+        (void)alarm(300); /* ends soon after its test */
     }
     return server->child;
 }
@@ -129,9 +131,9 @@ void canned_server_start_away(struct canned_server *server, const char *first, l
     if (start(server, &listener, &port) == 0) {
         serve(listener, &before, 1, 1);
         (void)close(listener);
-        listener = bind_at(&port); /* at once: the port is nobody else's meanwhile */
+        listener = bind_at(&port); /* immediately, so that no other program gets the port */
         (void)nanosleep(&pause, NULL);
-        (void)listen(listener, 8); /* what fails ends in accept */
+        (void)listen(listener, 8); /* a failure ends in accept */
         serve(listener, &after, 1, SIZE_MAX);
     }
     (void)close(listener);

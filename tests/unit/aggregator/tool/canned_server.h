@@ -17,7 +17,7 @@ struct canned_answer {
     size_t len;
 };
 
-/* Every request gets the first of `answers` whose ending is that of its path; there must be one. */
+/* Each request gets the first of `answers` whose ending matches its path; one must match. */
 void canned_server_start_answers(struct canned_server *server, const struct canned_answer *answers,
                                  size_t n);
 
@@ -25,7 +25,8 @@ void canned_server_start_answers(struct canned_server *server, const struct cann
 void canned_server_start(struct canned_server *server, const char *status, const void *body,
                          size_t len);
 
-/* One request gets `first`; then nobody listens for `away_ms`; then every request gets `second`. */
+/* The first request gets `first`; then connections are refused for `away_ms`; later requests get
+ * `second`. */
 void canned_server_start_away(struct canned_server *server, const char *first, long away_ms,
                               const char *second);
 void canned_server_stop(struct canned_server *server);

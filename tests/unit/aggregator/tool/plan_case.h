@@ -1,4 +1,4 @@
-/* The campaigns that the tests of dpot plan are about, as SPECs. */
+/* The campaigns of the tests of dpot plan, as SPECs. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_TOOL_PLAN_CASE_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_TOOL_PLAN_CASE_H
 

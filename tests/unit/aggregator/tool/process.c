@@ -23,7 +23,7 @@ static void redirect(const char *path, int flags, int fd)
 
 size_t process_address_space;
 
-/* What never ends in a small address space burns its processor: it is killed, and not waited for. */
+/* A process that loops in a small address space is killed by its processor time limit. */
 static void limit_memory(void)
 {
     const struct rlimit memory = {process_address_space, process_address_space};

@@ -1,4 +1,4 @@
-/* Runs the built program in the test's folder (files/folder.h) and keeps what it said. */
+/* Runs the built program in the test's folder (files/folder.h) and stores its output. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_TOOL_PROCESS_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_TOOL_PROCESS_H
 
@@ -21,7 +21,7 @@ void process_run(struct process *process, const char *arguments);
  * unless it is JSON. */
 void expect_exit(const char *arguments, int exit_code, const char *sentence);
 
-/* The address space of what is run from now on, bytes; 0: no limit. */
+/* Limits the address space of later runs, in bytes; 0: no limit. */
 extern size_t process_address_space;
 
 /* Runs with --json, expecting exit code 0 or `exit_code`, and returns the object. New reference. */

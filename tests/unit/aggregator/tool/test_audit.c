@@ -21,7 +21,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text;
 }
 
-Test(audit_command, says_what_it_claims_and_what_it_found)
+Test(audit_command, prints_claim_and_finding)
 {
     json_t *object = expect_json("audit --mechanism kpm-groups --samples 20000 --seed 1", 0);
     const json_t *row = first_row(object);
@@ -56,8 +56,8 @@ Test(audit_command, with_a_seed_is_the_same_on_any_number_of_threads)
     json_decref(other);
 }
 
-/* At a confidence of 1 % a bound is little more than a guess, and this seed's guess is above the claim:
- * the only way to see a sound program refused. */
+/* At a confidence of 1 % a bound often exceeds the claim by chance, as with this seed: the only way
+ * to see a sound program refused. */
 Test(audit_command, exits_with_4_when_a_bound_exceeds_its_claim_and_prints_the_result)
 {
     json_t *object =
@@ -69,7 +69,7 @@ Test(audit_command, exits_with_4_when_a_bound_exceeds_its_claim_and_prints_the_r
     json_decref(object);
 }
 
-Test(audit_command, prints_a_table_for_people)
+Test(audit_command, prints_a_table)
 {
     struct process process;
     process_run(&process, "audit --mechanism exponential --samples 1000 --seed 1 --quiet");
@@ -80,7 +80,7 @@ Test(audit_command, prints_a_table_for_people)
     cr_assert_null(strstr(process.out, "client_path"), "objects are for --json");
 }
 
-Test(audit_command, refuses_what_it_does_not_understand)
+Test(audit_command, refuses_unknown_options)
 {
     expect_exit("audit", 2, "--mechanism");
     expect_exit("audit --mechanism noise", 2, "noise");

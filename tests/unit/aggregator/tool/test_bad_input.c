@@ -1,5 +1,6 @@
-/* What goes wrong in transport programs when inputs are odd, for every method of `dpot project`, `dpot base-measure`
- * and `dpot ot`: the right answer, proved, or a refusal that names the limit before any work. */
+/* Unusual inputs that fail in other transport programs, for every method of `dpot project`, `dpot
+ * base-measure` and `dpot ot`: a proved result, or a refusal that names the limit before any
+ * work. */
 #include "arrays.h"
 #include "process.h"
 #include "unit/files/folder.h"
@@ -48,7 +49,7 @@ static const char *const commands[N_COMMANDS] = {
     "ot --cost c.npy --a mu.npy --b b.npy --lambda 1e-13 --max-iterations 50",
 };
 
-/* A sentence for every command that must refuse. */
+/* The expected sentence of each command that must refuse. */
 struct refusal {
     enum command command;
     const char *sentence;
@@ -59,7 +60,7 @@ struct bad_input {
     size_t k, kv;
     double cost[N_MOST * N_MOST], mu[N_MOST], epsilon;
     double place; /* log of the base measure's total mass over epsilon / 2: -1 and 1 are the ends */
-    double exact; /* transport cost of the exact projection, where it is known on paper; else NAN */
+    double exact; /* transport cost of the exact projection where it has a closed form; else NAN */
     double worst; /* least worst case, likewise */
     struct refusal refusals[N_COMMANDS];
 };
@@ -86,7 +87,7 @@ struct bad_input {
 #define TOO_LARGE_OT "at most 1e+15 lambda: give a larger lambda, or scale the costs"
 
 static const struct bad_input inputs[] = {
-    /* The outputs in the middle hold their least, e^(-1/2) / 4 each, 1 away. */
+    /* The outputs in the middle have their lower bound, e^(-1/2) / 4 each, at distance 1. */
     {"more outputs than inputs",
      2,
      4,
@@ -246,16 +247,16 @@ static void check_law(const struct bad_input *in)
     cr_assert_float_eq(sum, 1, 1e-12, "%s: %.17g", in->name, sum);
 }
 
-/* What every projection must keep; the exact one is proved by its dual, and is below the others. */
-static void check_projection(const struct bad_input *in, enum command command, const json_t *told,
+/* The properties of every projection; the exact one is proved by its dual, and costs least. */
+static void check_projection(const struct bad_input *in, enum command command, const json_t *result,
                              double *exact)
 {
-    const double scale = largest_cost(in), cost = number_of(told, "transport_cost");
+    const double scale = largest_cost(in), cost = number_of(result, "transport_cost");
     check_law(in);
     cr_assert(isfinite(cost));
     if (command == PROJECT_EXACT) {
         *exact = cost;
-        cr_assert_float_eq(number_of(told, "gap"), 0, 1e-14 * scale, "%s", in->name);
+        cr_assert_float_eq(number_of(result, "gap"), 0, 1e-14 * scale, "%s", in->name);
         cr_assert(isnan(in->exact) || fabs(cost - in->exact) <= 1e-13 * scale, "%s: %.17g",
                   in->name, cost);
     }
@@ -265,21 +266,21 @@ static void check_projection(const struct bad_input *in, enum command command, c
               "%s: %g, exact %g", in->name, cost, *exact);
 }
 
-static void check_measure(const struct bad_input *in, enum command command, const json_t *told)
+static void check_measure(const struct bad_input *in, enum command command, const json_t *result)
 {
     double m[N_MOST], total = 0;
-    const double high = exp(in->epsilon / 2), objective = number_of(told, "objective");
+    const double high = exp(in->epsilon / 2), objective = number_of(result, "objective");
     read_array("bm.npy", in->kv, m);
     for (size_t j = 0; j < in->kv; j++) {
         cr_assert_geq(m[j], 0);
         total += m[j];
     }
     cr_assert(total >= (1 - 1e-9) / high && total <= high * (1 + 1e-9), "%s: %g", in->name, total);
-    cr_assert_geq(number_of(told, "lower_bound"), 0);
-    cr_assert_leq(number_of(told, "lower_bound"), objective);
+    cr_assert_geq(number_of(result, "lower_bound"), 0);
+    cr_assert_leq(number_of(result, "lower_bound"), objective);
     if (command == CERTIFIED) {
         /* The proof is rounded down by a few units in the last place of the largest cost. */
-        cr_assert_leq(objective - number_of(told, "lower_bound"),
+        cr_assert_leq(objective - number_of(result, "lower_bound"),
                       1e-6 * objective + 1e-14 * largest_cost(in), "%s", in->name);
         cr_assert(isnan(in->worst) || fabs(objective - in->worst) <= 1e-6 * in->worst, "%s: %.17g",
                   in->name, objective);
@@ -300,9 +301,9 @@ static const char *refusal_of(const struct bad_input *in, enum command command)
     return NULL;
 }
 
-static void check_transport(const struct bad_input *in, enum command command, const json_t *told)
+static void check_transport(const struct bad_input *in, enum command command, const json_t *result)
 {
-    const double value = number_of(told, "transport_cost"), dual = number_of(told, "dual");
+    const double value = number_of(result, "transport_cost"), dual = number_of(result, "dual");
     cr_assert(isfinite(value) && isfinite(dual));
     if (command == OT_EXACT) {
         cr_assert_float_eq(value, dual, 1e-14 * largest_cost(in), "%s: %.17g, dual %.17g", in->name,
@@ -310,18 +311,18 @@ static void check_transport(const struct bad_input *in, enum command command, co
     }
 }
 
-/* Sweeps may end before the tolerance, which is told: exit code 5. */
+/* Sweeps may end before the tolerance: exit code 5. */
 static json_t *run_sweeps(const char *arguments)
 {
     static struct process p;
     char all[300];
     (void)snprintf(all, sizeof all, "%s --json", arguments);
     process_run(&p, all);
-    json_t *told = json_loads(p.out, 0, NULL);
-    cr_assert(json_is_object(told), "dpot %s: %s %s", all, p.out, p.err);
-    const char *outcome = json_string_value(json_object_get(told, "outcome"));
+    json_t *result = json_loads(p.out, 0, NULL);
+    cr_assert(json_is_object(result), "dpot %s: %s %s", all, p.out, p.err);
+    const char *outcome = json_string_value(json_object_get(result, "outcome"));
     cr_assert_eq(p.exit_code, strcmp(outcome, "converged") == 0 ? 0 : 5, "dpot %s: %s", all, p.err);
-    return told;
+    return result;
 }
 
 static void run_command(const struct bad_input *in, enum command command, double *exact)
@@ -333,20 +334,20 @@ static void run_command(const struct bad_input *in, enum command command, double
         expect_exit(arguments, 3, refusal);
         return;
     }
-    json_t *told = command >= OT_ENTROPIC ? run_sweeps(arguments) : expect_json(arguments, 0);
+    json_t *result = command >= OT_ENTROPIC ? run_sweeps(arguments) : expect_json(arguments, 0);
     if (command <= PROJECT_EXPONENTIAL) {
-        check_projection(in, command, told, exact);
+        check_projection(in, command, result, exact);
     } else if (command <= UNIFORM) {
-        check_measure(in, command, told);
+        check_measure(in, command, result);
     } else {
-        check_transport(in, command, told);
+        check_transport(in, command, result);
     }
-    json_decref(told);
+    json_decref(result);
 }
 
 TestSuite(bad_input, .init = folder_make, .fini = folder_remove);
 
-Test(bad_input, has_the_right_answer_or_a_refusal_from_every_method)
+Test(bad_input, has_the_right_result_or_a_refusal_from_every_method)
 {
     for (size_t i = 0; i < N_INPUTS; i++) {
         double exact = NAN;
@@ -383,14 +384,14 @@ static double worst_case_with(const char *options)
     (void)snprintf(arguments, sizeof arguments,
                    "base-measure --cost c.npy --epsilon 1 --method certified %s --out bm.npy",
                    options);
-    json_t *told = expect_json(arguments, 0);
-    const double objective = number_of(told, "objective");
-    cr_assert_leq(objective - number_of(told, "lower_bound"), 2e-3 * objective);
-    json_decref(told);
+    json_t *result = expect_json(arguments, 0);
+    const double objective = number_of(result, "objective");
+    cr_assert_leq(objective - number_of(result, "lower_bound"), 2e-3 * objective);
+    json_decref(result);
     return objective;
 }
 
-/* For the exact and the certified paths: masses whose sums differ by rounding are masses of one sum. */
+/* In the exact and the certified paths sums of masses that differ by rounding count as equal. */
 Test(bad_input, sums_that_differ_in_the_last_bit_are_one_sum)
 {
     const double a[3] = {0.1 + 0.2, 0.3, 0.4}, b[3] = {0.3, 0.1 + 0.2, 0.4 - DBL_EPSILON};
@@ -402,10 +403,10 @@ Test(bad_input, sums_that_differ_in_the_last_bit_are_one_sum)
     write_input(&in);
     write_array("a3.npy", 3, 1, a);
     write_array("b3.npy", 3, 1, b);
-    json_t *told = expect_json("ot --cost c.npy --a a3.npy --b b3.npy --exact", 0);
-    cr_assert_float_eq(number_of(told, "transport_cost"), 0, 1e-15);
-    cr_assert_float_eq(number_of(told, "dual"), 0, 1e-15);
-    json_decref(told);
+    json_t *result = expect_json("ot --cost c.npy --a a3.npy --b b3.npy --exact", 0);
+    cr_assert_float_eq(number_of(result, "transport_cost"), 0, 1e-15);
+    cr_assert_float_eq(number_of(result, "dual"), 0, 1e-15);
+    json_decref(result);
     write_array("w.npy", 3, 1, weights);
     write_array("w1.npy", 3, 1, rounded);
     cr_assert_float_eq(worst_case_with("--weights w.npy"), worst_case_with("--weights w1.npy"),
@@ -416,17 +417,17 @@ Test(bad_input, sums_that_differ_in_the_last_bit_are_one_sum)
     const double thirds[3] = {THIRD, THIRD, THIRD},
                  bits[3] = {THIRD, THIRD, THIRD * (1 + DBL_EPSILON)};
     write_array("mu.npy", 3, 1, thirds);
-    told =
+    result =
         expect_json("project --mu mu.npy --cost c.npy --base-measure uniform --epsilon 1 --exact "
                     "--out q.npy",
                     0);
-    const double cost = number_of(told, "transport_cost");
-    json_decref(told);
+    const double cost = number_of(result, "transport_cost");
+    json_decref(result);
     write_array("mu.npy", 3, 1, bits);
-    told =
+    result =
         expect_json("project --mu mu.npy --cost c.npy --base-measure uniform --epsilon 1 --exact "
                     "--out q.npy",
                     0);
-    cr_assert_float_eq(number_of(told, "transport_cost"), cost, 1e-15);
-    json_decref(told);
+    cr_assert_float_eq(number_of(result, "transport_cost"), cost, 1e-15);
+    json_decref(result);
 }

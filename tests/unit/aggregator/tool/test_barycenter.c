@@ -282,7 +282,7 @@ Test(barycenter_tool, optimised_weights_are_written_or_warned_about)
     cr_assert(strstr(process.err, "--weights-out F keeps them"), "%s", process.err);
 }
 
-Test(barycenter_tool, refuses_what_is_wrong_and_names_it)
+Test(barycenter_tool, refuses_and_names_wrong_options_and_data)
 {
     static const struct {
         const char *line;

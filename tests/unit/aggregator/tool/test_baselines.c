@@ -178,7 +178,8 @@ Test(baselines, with_lambda_the_cost_is_that_of_an_entropic_plan)
     }
 }
 
-/* The projection is nearest in transport cost among all laws of its polytope, the baselines' too. */
+/* The projection is nearest in transport cost among all laws of its polytope, the baselines'
+ * too. */
 Test(baselines, the_projection_costs_no_more_over_the_same_base_measure)
 {
     write_small();
@@ -197,7 +198,7 @@ Test(baselines, the_projection_costs_no_more_over_the_same_base_measure)
     json_decref(exponential);
 }
 
-Test(baselines, what_does_not_fit_is_refused_with_the_reason)
+Test(baselines, incompatible_options_are_refused_with_the_reason)
 {
     write_small();
     write_text("same.csv", "1,2\n1,2\n1,2\n");

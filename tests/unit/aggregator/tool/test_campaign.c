@@ -83,7 +83,7 @@ Test(campaign, signed_file_is_verified_before_it_is_shown)
 
 #define NO_CAMPAIGN ": a SPEC begins with '{' at its first byte, and a signed campaign is binary"
 
-Test(campaign, files_that_are_neither_spec_nor_signed_are_told_apart)
+Test(campaign, files_that_are_neither_spec_nor_signed_are_refused)
 {
     const struct {
         const char *text, *sentence;
@@ -193,7 +193,7 @@ static void assert_warns(const char *closes, const char *sentence)
     cr_assert(!sentence || strstr(p.err, sentence), "%s", p.err);
 }
 
-Test(campaign, rounds_shorter_than_an_hour_are_warned_of_with_their_length)
+Test(campaign, rounds_shorter_than_an_hour_get_a_warning_with_their_length)
 {
     assert_warns("2026-12-01T03:00:00Z", NULL);
     assert_warns("2026-12-01T02:59:57Z", "the 3 rounds is only 59.98 minutes long");
@@ -262,7 +262,7 @@ Test(campaign, answers_that_are_not_json_objects_are_refused)
     }
 }
 
-Test(campaign, list_is_a_table_for_people)
+Test(campaign, list_is_a_table_by_default)
 {
     static const char body[] = "{\"campaigns\":[{\"id\":\"" ID "\",\"revision\":1,\"hash\":\"00\","
                                "\"name\":\"ring\",\"state\":\"open\",\"created\":\"now\"}]}";

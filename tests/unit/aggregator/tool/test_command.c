@@ -110,7 +110,7 @@ Test(command, failure_with_json_is_one_object_too)
     json_decref(object);
 }
 
-Test(command, stdout_belongs_to_one_output)
+Test(command, only_one_output_may_be_stdout)
 {
     write_text("c.csv", "0,1\n1,0\n");
     expect_exit("ot --cost c.csv --exact --plan - --potentials -", 2, "second output on stdout");
@@ -123,7 +123,7 @@ Test(command, stdout_belongs_to_one_output)
     cr_assert_not_null(strstr(p.err, "transport_cost"), "the table goes to stderr");
 }
 
-Test(command, names_of_arrays_say_their_format)
+Test(command, names_of_arrays_determine_their_format)
 {
     write_text("c.csv", "0,1\n1,0\n");
     write_text("mu.csv", "0.5\n0.5\n");
@@ -156,7 +156,7 @@ Test(command, files_that_cannot_be_written_are_exit_code_6)
     expect_exit("ot --cost c.csv --exact --plan no/such/folder.npy", 6, "no/such/folder.npy");
 }
 
-Test(command, a_picture_too_wide_is_a_wrong_option_with_the_width_that_goes)
+Test(command, too_wide_a_picture_is_a_wrong_option_with_the_largest_width)
 {
     write_text("curve.csv", "0,1\n1,2\n");
     expect_exit("plot curves --in curve.csv --width 20000 --out c.svg", 2, "this one may be ");

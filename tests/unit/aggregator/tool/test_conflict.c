@@ -62,7 +62,7 @@ Test(conflict, an_output_that_is_an_input_is_refused_and_the_input_stays)
     expect_exit("plot curves --in p.svg --out p.svg", 2, "which is --in");
 }
 
-Test(conflict, links_and_spellings_are_seen_through)
+Test(conflict, links_and_other_spellings_are_resolved)
 {
     cr_assert_eq(symlink("pool.csv", folder_path("soft.csv")), 0);
     cr_assert_eq(link(folder_path("pool.csv"), folder_path("hard.csv")), 0);
@@ -113,7 +113,7 @@ Test(conflict, a_folder_of_results_may_not_hold_an_input_under_their_names)
                 "--checkpoint would write ./checkpoint, which is --pool");
 }
 
-Test(conflict, streams_and_devices_are_nobodys_file)
+Test(conflict, streams_and_devices_do_not_conflict)
 {
     write_text("stdin", POOL);
     cr_assert_not(conflict_is_one_file("-", "-"));
@@ -145,7 +145,7 @@ static void write_rows(size_t n)
     write_text("rows.csv", text);
 }
 
-Test(conflict, a_file_above_the_limit_is_a_failed_write_without_a_rest)
+Test(conflict, a_file_above_the_limit_is_a_failed_write_without_a_partial_file)
 {
     glob_t left;
     struct process p;
@@ -159,7 +159,7 @@ Test(conflict, a_file_above_the_limit_is_a_failed_write_without_a_rest)
                  "a temporary file is left");
 }
 
-Test(conflict, half_a_set_of_results_says_what_it_is)
+Test(conflict, an_incomplete_set_of_results_is_marked)
 {
     static char text[65536] = "device,position\n";
     for (int i = 0; i < 1000; i++) {

@@ -107,7 +107,7 @@ Test(deconvolve_tool, weighs_the_cells_of_a_grid_inside_the_domain)
     json_decref(r);
 }
 
-Test(deconvolve_tool, the_side_file_tells_what_options_need_not)
+Test(deconvolve_tool, the_side_file_replaces_options)
 {
     write_text("pool.csv.json",
                "{\"campaign_hash\":\"ab12\",\"mechanism\":\"laplace\",\"scale\":0.25,\"n\":400,"
@@ -220,7 +220,7 @@ Test(deconvolve_tool, pools_too_wide_for_their_noise_are_refused_and_give_no_nan
     cr_assert_neq(access(folder_path("w.csv"), F_OK), 0);
 }
 
-Test(deconvolve_tool, a_stopped_run_writes_and_says_so)
+Test(deconvolve_tool, a_stopped_run_writes_its_result_and_reports_the_stop)
 {
     json_t *r = expect_json("deconvolve --pool pool.csv " NOISE "--domain box.json --grid 30x30 "
                             "--max-iterations 2 --out x.csv --weights-out w.csv",
@@ -271,7 +271,8 @@ Test(deconvolve_tool, wrong_calls_are_refused)
     }
 }
 
-/* The whole way: devices quantise, add integer noise, report; the pool is exported with its side file. */
+/* The whole way: devices quantise, add integer noise, report; the pool is exported with its side
+ * file. */
 Test(deconvolve_tool, deconvolves_the_pool_of_a_simulated_campaign)
 {
     FILE *rows = fopen(folder_path("rows.csv"), "w");

@@ -77,7 +77,7 @@ static void write_sampled(void)
     write_text("sampled.json", text);
 }
 
-Test(estimate, uncorrected_frequencies_say_so)
+Test(estimate, uncorrected_frequencies_are_marked)
 {
     struct process p;
     write_sampled();
@@ -102,8 +102,8 @@ static double number_at(const json_t *object, const char *key, size_t i)
     return json_number_value(json_array_get(json_object_get(object, key), i));
 }
 
-/* Reports that are all from 3 and its neighbours: the people are at 3, more surely than the reports say. */
-Test(estimate, likelihood_goes_back_through_the_channel_and_tells_its_start)
+/* All reports are from 3 and its neighbours: the estimate puts more mass on 3 than the reports. */
+Test(estimate, likelihood_inverts_the_channel_and_reports_its_start)
 {
     struct array weights;
     struct dpot_error error;
@@ -153,7 +153,7 @@ Test(estimate, likelihood_goes_back_through_the_channel_and_tells_its_start)
     "\",\"sample_first\":true},\"opens\":\"2026-12-01T00:00:00Z\",\"closes\":\"2026-12-08T00:00:"  \
     "00Z\"}"
 
-Test(estimate, points_that_a_channel_does_not_determine_are_told)
+Test(estimate, points_that_a_channel_does_not_determine_are_reported)
 {
     struct process p;
     write_text("ball.json", SQUARE_SPEC("ball"));
@@ -167,8 +167,8 @@ Test(estimate, points_that_a_channel_does_not_determine_are_told)
     cr_assert_null(strstr(p.err, "single points"), "%s", p.err);
 }
 
-/* Directions of four users each near a corner of the square in a plane, many times over: at epsilon 20 the noise is
- * small, and the spread between users large. */
+/* Directions of four users each near a corner of the square in a plane, many times over: at epsilon
+ * 20 the noise is small, and the spread between users large. */
 Test(estimate, the_error_of_the_users_mean_leaves_out_the_spread_between_them)
 {
     static const char spec[] =
@@ -207,7 +207,7 @@ Test(estimate, the_error_of_the_users_mean_leaves_out_the_spread_between_them)
     json_decref(r);
 }
 
-Test(estimate, likelihood_leans_on_the_start_that_was_given)
+Test(estimate, likelihood_depends_on_the_given_start)
 {
     struct array from_uniform, from_start;
     struct dpot_error error;

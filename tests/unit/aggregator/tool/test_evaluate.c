@@ -10,7 +10,8 @@
 
 enum { K = 10 };
 
-/* KPM on a ring of 10 at epsilon 2: k-ary randomised response, whose law is known in closed form. */
+/* KPM on a ring of 10 at epsilon 2: k-ary randomised response, whose law is known in closed
+ * form. */
 #define RANDOMIZED_RESPONSE(more)                                                                  \
     "{\"name\":\"ring\",\"domain\":{\"type\":\"ring\",\"size\":10},\"output\":\"same\","           \
     "\"metric\":\"ring\",\"power\":2,\"mechanism\":{\"type\":\"kpm\",\"epsilon\":2" more "},"      \
@@ -44,7 +45,7 @@ static double cost_at_a_point(void)
     return cost;
 }
 
-Test(evaluate, a_user_at_one_point_pays_what_randomized_response_moves)
+Test(evaluate, a_user_at_one_point_has_the_cost_of_randomized_response)
 {
     struct array rows;
     struct dpot_error error;
@@ -83,8 +84,8 @@ Test(evaluate, the_cost_of_every_point_has_the_worst_case_as_its_largest)
     json_decref(r);
 }
 
-/* With sample_first the law is 1/4 of that at 3 and 3/4 of that at 4: on the other points 1/(e^2+9),
- * at home the rest, so that only what is missing at home has to travel. */
+/* With sample_first the law is 1/4 of that at 3 and 3/4 of that at 4: on the other points
+ * 1/(e^2+9), at home the rest, so that only what is missing at home has to travel. */
 Test(evaluate, sample_first_mixes_the_laws_of_the_places)
 {
     const double rest = other(), truth = exp(2) * other();
@@ -108,7 +109,7 @@ Test(evaluate, sample_first_mixes_the_laws_of_the_places)
     json_decref(r);
 }
 
-Test(evaluate, points_that_the_device_would_not_keep_do_not_shape_the_law)
+Test(evaluate, points_beyond_n_max_do_not_change_the_law)
 {
     write_text("one.json", RANDOMIZED_RESPONSE(",\"n_max\":1"));
     write_text("both.json", RANDOMIZED_RESPONSE(",\"n_max\":1,\"sample_first\":true"));
@@ -131,7 +132,7 @@ Test(evaluate, the_worst_case_of_wpm_is_near_that_of_its_base_measure)
     json_decref(r);
 }
 
-Test(evaluate, refusals_name_what_is_missing)
+Test(evaluate, refusals_name_the_missing_input)
 {
     expect_exit("evaluate --data data.csv --devices 2", 2, "--campaign");
     expect_exit("evaluate --campaign spec.json --data data.csv --devices 3", 3, "--data has 2");

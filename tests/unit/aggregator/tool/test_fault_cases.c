@@ -1,5 +1,5 @@
-/* Walks over golden/faults: on which inputs transport libraries have gone wrong, and what is right. Each case has a
- * check here, of the library and the program, or names the test that has it. */
+/* Walks over golden/faults: inputs on which transport libraries have failed, and the right results.
+ * Each case has a check here, of the library and the program, or names the test that has it. */
 #include "arrays.h"
 #include "process.h"
 #include "unit/files/folder.h"
@@ -19,7 +19,7 @@
 
 #define N_MOST 30
 
-/* The numbers of a list or of a list of lists, in order; how many. */
+/* Reads the numbers of a list or of a list of lists, in order; returns their number. */
 static size_t numbers_of(const json_t *list, double *out)
 {
     size_t n = 0;
@@ -78,11 +78,11 @@ static void check_underflow(const json_t *test)
     load_transport(test, &t);
     (void)snprintf(arguments, sizeof arguments,
                    "ot --cost c.npy --a a.npy --b b.npy --lambda %g --plan p.npy", t.reg);
-    json_t *told = expect_json(arguments, 0);
-    cr_assert_float_eq(number_of(told, "transport_cost"), number_of(expected(test), "linear_cost"),
-                       tol);
-    cr_assert_leq(number_of(told, "residual"), 1e-9);
-    json_decref(told);
+    json_t *printed = expect_json(arguments, 0);
+    cr_assert_float_eq(number_of(printed, "transport_cost"),
+                       number_of(expected(test), "linear_cost"), tol);
+    cr_assert_leq(number_of(printed, "residual"), 1e-9);
+    json_decref(printed);
     expect_plan("p.npy", json_object_get(expected(test), "plan"), tol);
     cr_assert_eq(dpot_sinkhorn(t.cost, t.a, t.b, 2, 2, t.reg, 1e-9, 500000, NULL, NULL, NULL, plan,
                                &result, NULL),
@@ -108,11 +108,11 @@ static void check_zero_mass(const json_t *test)
                    "ot --cost c.npy --a a.npy --b b.npy --lambda %g --plan p.npy --potentials "
                    "f.npy",
                    t.reg);
-    json_t *told = expect_json(arguments, 0);
-    cr_assert_float_eq(number_of(told, "transport_cost"), number_of(expected(test), "linear_cost"),
-                       number_of(expected(test), "tol"));
-    cr_assert(isfinite(number_of(told, "value")) && isfinite(number_of(told, "dual")));
-    json_decref(told);
+    json_t *printed = expect_json(arguments, 0);
+    cr_assert_float_eq(number_of(printed, "transport_cost"),
+                       number_of(expected(test), "linear_cost"), number_of(expected(test), "tol"));
+    cr_assert(isfinite(number_of(printed, "value")) && isfinite(number_of(printed, "dual")));
+    json_decref(printed);
     read_array("p.npy", 16, plan);
     for (size_t e = 0; e < 16; e++) {
         cr_assert_float_eq(plan[e], e == 4 ? 1 : 0, 1e-9);
@@ -139,9 +139,9 @@ static void check_mixed_precision(const json_t *test)
     write_array("a.npy", 5, 1, a);
     write_array("b.npy", 5, 1, b);
     write_array("c.npy", 5, 5, cost);
-    json_t *told = expect_json("ot --cost c.npy --a a.npy --b b.npy --exact --plan p.npy", 0);
-    cr_assert_float_eq(number_of(told, "transport_cost"), 0, tol);
-    json_decref(told);
+    json_t *printed = expect_json("ot --cost c.npy --a a.npy --b b.npy --exact --plan p.npy", 0);
+    cr_assert_float_eq(number_of(printed, "transport_cost"), 0, tol);
+    json_decref(printed);
     double plan[25], sum = 0;
     read_array("p.npy", 25, plan);
     for (size_t e = 0; e < 25; e++) {
@@ -155,9 +155,9 @@ static void check_mixed_precision(const json_t *test)
                        "project --mu a.npy --cost c.npy --base-measure a.npy --epsilon 1 %s --out "
                        "q.npy",
                        methods[k]);
-        told = expect_json(arguments, 0);
-        cr_assert_float_eq(number_of(told, "transport_cost"), 0, k == 0 ? tol : 0.01);
-        json_decref(told);
+        printed = expect_json(arguments, 0);
+        cr_assert_float_eq(number_of(printed, "transport_cost"), 0, k == 0 ? tol : 0.01);
+        json_decref(printed);
         read_array("q.npy", 5, q);
         cr_assert_float_eq(q[0] + q[1] + q[2] + q[3] + q[4], 1, 1e-12);
     }
@@ -177,16 +177,16 @@ static void check_integers(const json_t *test)
         file[80 + 8 * e] = (unsigned char)t.cost[e];
     }
     (void)folder_write("i.npy", file, sizeof file);
-    json_t *told = expect_json("ot --cost i.npy --a a.npy --b b.npy --exact --plan p.npy", 0);
+    json_t *printed = expect_json("ot --cost i.npy --a a.npy --b b.npy --exact --plan p.npy", 0);
     const double tol = number_of(expected(test), "tol");
-    cr_assert_float_eq(number_of(told, "transport_cost"), number_of(expected(test), "linear_cost"),
-                       tol);
-    json_decref(told);
+    cr_assert_float_eq(number_of(printed, "transport_cost"),
+                       number_of(expected(test), "linear_cost"), tol);
+    json_decref(printed);
     expect_plan("p.npy", json_object_get(expected(test), "plan"), tol);
 }
 
-/* The plan is the gradient in the costs, the potentials those in the masses: costs of s C have s times the value and
- * the potentials. */
+/* The plan is the gradient in the costs, the potentials those in the masses: costs of s C have s
+ * times the value and the potentials. */
 static void check_factor(const json_t *test)
 {
     const double a[3] = {0.25, 0.375, 0.375}, cost[9] = {0, 2, 7, 1, 0, 3, 4, 5, 0.5};
@@ -208,8 +208,8 @@ static void check_factor(const json_t *test)
     dpot_exact_result_release(&scaled);
 }
 
-/* Potentials are told up to a constant. Centred, they are a direction that keeps sum a = 1, and those of the sweeps
- * come to those of the simplex method as lambda goes to 0. */
+/* Potentials are unique up to a constant. Centred, they are a direction that keeps sum a = 1, and
+ * those of the sweeps come to those of the simplex method as lambda goes to 0. */
 static void check_centre(const json_t *test)
 {
     const double a[3] = {0.25, 0.375, 0.375}, cost[9] = {0, 2, 7, 1, 0, 3, 4, 5, 0.5};
@@ -245,14 +245,14 @@ static void check_values(const json_t *test)
     (void)snprintf(arguments, sizeof arguments,
                    "ot --cost c.npy --a a.npy --b b.npy --lambda %g --tol 1e-12 --plan p.npy",
                    t.reg);
-    json_t *told = expect_json(arguments, 0);
+    json_t *printed = expect_json(arguments, 0);
     const double linear = number_of(right, "linear"), kl = number_of(right, "kl_vs_ab");
-    cr_assert_float_eq(number_of(told, "transport_cost"), linear, tol);
-    cr_assert_float_eq(number_of(told, "kl"), kl, tol);
-    cr_assert_float_eq(number_of(told, "entropy"), -number_of(right, "sum_P_log_P"), tol);
-    cr_assert_float_eq(number_of(told, "value"), linear + t.reg * kl, tol);
-    cr_assert_float_eq(number_of(told, "dual"), linear + t.reg * kl, tol);
-    json_decref(told);
+    cr_assert_float_eq(number_of(printed, "transport_cost"), linear, tol);
+    cr_assert_float_eq(number_of(printed, "kl"), kl, tol);
+    cr_assert_float_eq(number_of(printed, "entropy"), -number_of(right, "sum_P_log_P"), tol);
+    cr_assert_float_eq(number_of(printed, "value"), linear + t.reg * kl, tol);
+    cr_assert_float_eq(number_of(printed, "dual"), linear + t.reg * kl, tol);
+    json_decref(printed);
     read_array("p.npy", 4, plan);
     cr_assert_float_eq(plan[0], number_of(right, "p"), tol);
 }
@@ -268,7 +268,8 @@ static void project_with(const struct transport *t, const struct dpot_polytope *
     dpot_projection_free(projection);
 }
 
-/* v = q / s with q clipped: a stored kernel whose rows are absorbed, logarithms, and float32 sweeps agree. */
+/* v = q / s with q clipped: a stored kernel whose rows are absorbed, logarithms, and float32 sweeps
+ * agree. */
 static void check_absorption(const json_t *test)
 {
     struct transport t;
@@ -357,7 +358,8 @@ static void check_capabilities(const json_t *test)
     expect_exit("campaign show s.json", 3, "n_max is 65: the exact solver is for 1 to 64 rows");
 }
 
-/* One kernel for many users: each gets what it gets alone, though others go on sweeping. */
+/* One kernel for many users: each gets the same result as alone, although others need more
+ * sweeps. */
 static void check_batch(const json_t *test)
 {
     enum { USERS = 3, K = 30 };
@@ -401,7 +403,7 @@ static void check_batch(const json_t *test)
 static const struct {
     const char *id;
     void (*check)(const json_t *test);
-    const char *elsewhere; /* where the rest of the case is, or all of it */
+    const char *elsewhere; /* the test with the rest of the case, or all of it */
 } checks[] = {
     {"underflow_kernel", check_underflow, NULL},
     {"zero_mass_entries", check_zero_mass, NULL},
@@ -423,7 +425,7 @@ static const struct {
 
 TestSuite(fault_cases, .init = folder_make, .fini = folder_remove);
 
-Test(fault_cases, each_has_the_right_answer)
+Test(fault_cases, each_has_the_right_result)
 {
     json_t *root = json_load_file(DPOT_TEST_DATA "/golden/faults/fault_cases.json", 0, NULL);
     const json_t *cases = json_object_get(root, "cases");

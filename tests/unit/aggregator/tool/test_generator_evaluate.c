@@ -48,8 +48,8 @@ static json_t *row_of(const json_t *result, const char *name)
     return NULL;
 }
 
-/* Of 120 points of a unit square another 120 are about .08 away; four standard deviations of their means
- * are .11 from 3. */
+/* Of 120 points of a unit square another 120 are about .08 away; four standard deviations of their
+ * means are .11 from 3. */
 Test(generator_evaluate, good_samples_are_at_the_floor_and_shifted_ones_at_their_shift)
 {
     json_t *r =
@@ -105,7 +105,7 @@ Test(generator_evaluate, weights_of_the_samples_count)
     cr_assert_float_eq(number_of(r, "w2"), sqrt(1.0 / 24), 0.05, "squares of side 1/2");
     json_decref(r);
     (void)snprintf(text, sizeof text, "%s --weights w.csv --points 3", call);
-    r = expect_json(text, 0); /* fewer than the support has: drawn by their weights */
+    r = expect_json(text, 0); /* fewer than in the support: drawn by their weights */
     cr_assert_lt(number_of(r, "w2"), 2);
     json_decref(r);
     (void)snprintf(text, sizeof text, "%s --weights v.csv", call);
@@ -206,7 +206,7 @@ static void train(void)
     json_decref(r);
 }
 
-Test(generator_evaluate, a_classifier_tells_bars_apart_and_finds_the_class_that_is_missing)
+Test(generator_evaluate, a_classifier_recognises_bars_and_finds_the_missing_class)
 {
     train();
     json_t *r = expect_json("generator evaluate --samples test-ubyte --reference images-ubyte "
@@ -231,7 +231,7 @@ Test(generator_evaluate, a_classifier_tells_bars_apart_and_finds_the_class_that_
     json_decref(r);
 }
 
-Test(generator_evaluate, a_classifier_is_a_function_of_its_seed_and_not_of_the_threads)
+Test(generator_evaluate, a_classifier_depends_on_its_seed_and_not_on_the_threads)
 {
     static char first[100000], second[100000];
     write_images("images-ubyte", "labels-ubyte", 60, 1);
@@ -245,7 +245,7 @@ Test(generator_evaluate, a_classifier_is_a_function_of_its_seed_and_not_of_the_t
     cr_assert_neq(memcmp(first, second, len), 0);
 }
 
-Test(generator_evaluate, images_on_another_scale_than_the_classifier_knows_are_refused)
+Test(generator_evaluate, images_on_another_scale_than_the_classifiers_are_refused)
 {
     train();
     expect_exit("convert --in images-ubyte --to -1,1 --out images.npy", 0, "");
@@ -298,7 +298,7 @@ Test(generator_evaluate, files_that_are_no_classifier_are_refused)
     expect_damaged("\"parameters\":[", "\"parameters\":[\"\",", "parameters");
 }
 
-Test(generator_evaluate, wrong_lessons_are_refused)
+Test(generator_evaluate, wrong_training_data_are_refused)
 {
     write_images("images-ubyte", "labels-ubyte", 20, 1);
     write_text("short.csv", "1\n0\n");
@@ -362,7 +362,7 @@ Test(generator_evaluate, convert_takes_parts_and_maps_ranges)
     expect_array("d.npy", 2, 1, bytes);
 }
 
-Test(generator_evaluate, convert_counts_what_is_no_finite_number_and_says_where)
+Test(generator_evaluate, convert_counts_values_that_are_not_finite_with_their_position)
 {
     struct process p;
     write_text("odd.csv", "1,2\nnan,3\n4,inf\n");
@@ -381,7 +381,7 @@ Test(generator_evaluate, convert_counts_what_is_no_finite_number_and_says_where)
     json_decref(r);
 }
 
-Test(generator_evaluate, convert_refuses_what_it_cannot_do)
+Test(generator_evaluate, convert_refuses_wrong_options_and_data)
 {
     write_text("a.csv", "0,1,2,3\n4,5,6,7\n");
     static const struct {

@@ -1,4 +1,4 @@
-/* dpot generator train and sample: what they refuse, with which exit code, and that they fit together. */
+/* dpot generator train and sample: refusals with their exit codes, and both together. */
 #include "process.h"
 #include "unit/files/folder.h"
 
@@ -79,7 +79,7 @@ Test(generator_tool, wrong_options_are_refused_before_anything_is_read)
     cr_assert_eq(size_of("g.onnx"), 0, "nothing was written");
 }
 
-Test(generator_tool, a_run_that_diverges_says_so_and_speaks_of_no_tolerance)
+Test(generator_tool, a_diverged_run_is_reported_without_a_tolerance)
 {
     static struct process process;
     process_run(&process, TRAIN " --learning-rate 1000");
@@ -89,7 +89,7 @@ Test(generator_tool, a_run_that_diverges_says_so_and_speaks_of_no_tolerance)
     cr_assert_null(strstr(process.err, "tolerance"), "%s", process.err);
 }
 
-Test(generator_tool, what_contradicts_the_side_file_is_refused)
+Test(generator_tool, options_that_contradict_the_side_file_are_refused)
 {
     write_text("pool.csv.json", "{\"mechanism\":\"laplace\",\"scale\":1,\"n\":80}");
     expect_exit("generator train --pool pool.csv --mechanism gaussian" SMALL, 3,
@@ -114,7 +114,7 @@ Test(generator_tool, what_contradicts_the_side_file_is_refused)
     cr_assert_eq(size_of("g.onnx"), 0, "nothing was written");
 }
 
-Test(generator_tool, what_the_side_file_tells_is_noted_in_the_model)
+Test(generator_tool, the_model_has_notes_from_the_side_file)
 {
     write_text("pool.csv.json",
                "{\"mechanism\":\"gaussian\",\"scale\":1.5,\"n\":80,\"epsilon\":3.5,\"delta\":1e-06,"
@@ -132,7 +132,7 @@ Test(generator_tool, what_the_side_file_tells_is_noted_in_the_model)
     json_decref(notes);
 }
 
-Test(generator_tool, checkpoints_are_taken_up_by_the_same_run_only)
+Test(generator_tool, checkpoints_are_resumed_by_the_same_run_only)
 {
     json_decref(expect_json(TRAIN " --checkpoint c --checkpoint-every 7 --curve a.csv", 0));
     cr_assert_gt(size_of("c/checkpoint"), 0);
@@ -154,7 +154,7 @@ Test(generator_tool, checkpoints_are_taken_up_by_the_same_run_only)
     expect_exit(TRAIN " --checkpoint c --resume", 3, "ends early");
 }
 
-Test(generator_tool, a_curve_has_a_header_and_a_row_for_every_look)
+Test(generator_tool, a_curve_has_a_header_and_a_row_for_every_evaluation)
 {
     char text[8192];
     json_decref(expect_json(TRAIN " --curve curve.csv", 0));

@@ -1,4 +1,5 @@
-/* Groups through the tool: simulate --group-column, pool --groups-out and --group, barycenter --pool. */
+/* Groups through the tool: simulate --group-column, pool --groups-out and --group, barycenter
+ * --pool. */
 #include "canned_server.h"
 #include "process.h"
 #include "unit/files/folder.h"
@@ -28,7 +29,8 @@
 #define TWO "\"north\",\"south\""
 #define N 400
 
-/* The first group lives at (1.5, 1.5), the second at (4.5, 3.5); a third of the devices is in the second. */
+/* The first group is at (1.5, 1.5), the second at (4.5, 3.5); a third of the devices is in the
+ * second. */
 static void write_case(void)
 {
     static char text[32768];
@@ -65,12 +67,13 @@ Test(groups, devices_report_under_the_group_of_their_column)
 {
     struct array groups;
     json_t *r = expect_json(SIMULATE("index.json") " --group-column region", 0);
-    const json_t *told = json_object_get(r, "groups");
-    cr_assert_eq(json_array_size(told), 2);
-    cr_assert_eq(number_of(json_array_get(told, 0), "devices"), 267);
-    cr_assert_eq(number_of(json_array_get(told, 1), "devices"), 133);
-    cr_assert_eq(number_of(json_array_get(told, 1), "counted"), 133);
-    cr_assert_str_eq(json_string_value(json_object_get(json_array_get(told, 1), "label")), "south");
+    const json_t *counts = json_object_get(r, "groups");
+    cr_assert_eq(json_array_size(counts), 2);
+    cr_assert_eq(number_of(json_array_get(counts, 0), "devices"), 267);
+    cr_assert_eq(number_of(json_array_get(counts, 1), "devices"), 133);
+    cr_assert_eq(number_of(json_array_get(counts, 1), "counted"), 133);
+    cr_assert_str_eq(json_string_value(json_object_get(json_array_get(counts, 1), "label")),
+                     "south");
     json_decref(r);
     read_array("run/groups.npy", &groups);
     cr_assert(groups.n_rows == N && groups.is_vector);
@@ -83,7 +86,7 @@ Test(groups, devices_report_under_the_group_of_their_column)
     array_release(&groups);
 }
 
-Test(groups, a_column_is_named_by_its_number_too_and_gone_with_the_next_run)
+Test(groups, a_column_can_be_given_by_number_and_is_removed_by_the_next_run)
 {
     char text[16];
     json_decref(expect_json(SIMULATE("index.json") " --group-column 1", 0));
@@ -98,7 +101,7 @@ Test(groups, a_column_is_named_by_its_number_too_and_gone_with_the_next_run)
     cr_assert_eq(p.exit_code, 6, "groups.npy stayed: %s", p.err);
 }
 
-Test(groups, without_a_column_all_are_in_the_first_and_a_warning_says_so)
+Test(groups, without_a_column_all_are_in_the_first_group_with_a_warning)
 {
     struct process p;
     write_text("plain.csv", "1,1.5,1.5\n2,2.5,2.5\n");
@@ -108,7 +111,7 @@ Test(groups, without_a_column_all_are_in_the_first_and_a_warning_says_so)
     cr_assert_not_null(strstr(p.err, "all devices report under \"north\""), "%s", p.err);
 }
 
-Test(groups, what_is_no_group_of_the_campaign_is_refused_with_its_row)
+Test(groups, an_unknown_group_is_refused_with_its_row)
 {
     expect_exit(SIMULATE("index.json") " --group-column where", 2, "no column where");
     expect_exit(SIMULATE("alone.json") " --group-column region", 2, "no groups");
@@ -145,7 +148,7 @@ static void expect_middle(const char *spec_run, const char *average, double tol)
     array_release(&middle);
 }
 
-Test(groups, the_groups_of_a_pool_of_indices_are_found_again_and_averaged)
+Test(groups, the_groups_of_a_pool_of_indices_are_deconvolved_and_averaged)
 {
     struct array clean;
     expect_middle(SIMULATE("index.json") " --group-column region",
@@ -157,7 +160,7 @@ Test(groups, the_groups_of_a_pool_of_indices_are_found_again_and_averaged)
     array_release(&clean);
 }
 
-Test(groups, those_of_a_pool_of_vectors_likewise)
+Test(groups, the_groups_of_a_pool_of_vectors_too)
 {
     expect_middle(SIMULATE("laplace.json") " --group-column region",
                   AVERAGE("laplace.json") " --cells 12x12", 0.3);
@@ -206,7 +209,7 @@ Test(groups, a_group_below_its_share_of_the_minimum_is_not_ready)
     "{\"campaign_hash\":\"ab\",\"mechanism\":\"wpm\",\"scale\":null,\"n\":4,\"accepted\":4,"       \
     "\"duplicate\":0,\"rejected\":{\"malformed\":0}"
 
-/* Reports 10 to 13 of the groups 1, 0, 1, 1; n_groups of them are told. */
+/* Reports 10 to 13 of the groups 1, 0, 1, 1; the output has n_groups of them. */
 static void run_pool(struct process *p, const char *description, size_t n_groups, uint32_t last,
                      const char *arguments)
 {
@@ -284,14 +287,14 @@ static void refuse_pool(const char *description, size_t n_groups, uint32_t last,
     cr_assert_not_null(strstr(p.err, word), "%s", p.err);
 }
 
-Test(groups, groups_that_are_not_there_are_refused)
+Test(groups, unknown_groups_are_refused)
 {
-    static const char told[] = POOL ",\"groups\":[\"north\",\"south\",\"west\"]}";
+    static const char pool[] = POOL ",\"groups\":[\"north\",\"south\",\"west\"]}";
     expect_exit("pool " ID " --group north --server http://x", 2, "--export");
     refuse_pool(POOL "}", 4, 1, "--export p.npy --group north", 3, "no groups");
-    refuse_pool(told, 4, 1, "--export p.npy --group east", 3, "--group east is none");
-    refuse_pool(told, 4, 1, "--export p.npy --group 3", 3, "from 0 to 2");
-    refuse_pool(told, 4, 1, "--export p.npy --group west", 7, "west has no reports");
-    refuse_pool(told, 3, 1, "--export p.npy --groups-out g.npy", 6, "3 of 4 reports");
-    refuse_pool(told, 4, 9, "--export p.npy --groups-out g.npy", 6, "report 4 is of group 9 of 3");
+    refuse_pool(pool, 4, 1, "--export p.npy --group east", 3, "--group east is none");
+    refuse_pool(pool, 4, 1, "--export p.npy --group 3", 3, "from 0 to 2");
+    refuse_pool(pool, 4, 1, "--export p.npy --group west", 7, "west has no reports");
+    refuse_pool(pool, 3, 1, "--export p.npy --groups-out g.npy", 6, "3 of 4 reports");
+    refuse_pool(pool, 4, 9, "--export p.npy --groups-out g.npy", 6, "report 4 is of group 9 of 3");
 }

@@ -1,4 +1,4 @@
-/* dpot job, artifact get and campaign revise, against answers made for the occasion. */
+/* dpot job, artifact get and campaign revise, against canned answers. */
 #include "canned_server.h"
 #include "process.h"
 #include "unit/files/folder.h"
@@ -69,7 +69,7 @@ Test(job, a_wrong_command_line_is_refused_before_anything_is_sent)
                 "absent.npy");
 }
 
-Test(job, a_base_measure_that_is_no_vector_of_numbers_is_refused_here)
+Test(job, a_base_measure_that_is_no_vector_of_numbers_is_refused_before_sending)
 {
     write_text("matrix.csv", "1,2\n3,4\n");
     expect_exit("campaign revise " ID " --base-measure matrix.csv --server http://x", 3, "2 x 2");
@@ -77,7 +77,7 @@ Test(job, a_base_measure_that_is_no_vector_of_numbers_is_refused_here)
     expect_exit("campaign revise " ID " --base-measure nan.csv --server http://x", 3, "nan");
 }
 
-Test(job, masses_that_a_campaign_cannot_say_are_told)
+Test(job, masses_that_a_campaign_cannot_encode_are_reported)
 {
     write_text("one.csv", "0.25\n1e-300\n0.25\n");
     write_text("two.csv", "0.25\n1e-300\n1e-20\n");
@@ -98,7 +98,7 @@ Test(job, masses_that_a_campaign_cannot_say_are_told)
     cr_assert_str_empty(p.err);
 }
 
-Test(job, a_started_job_is_shown_as_the_server_has_it)
+Test(job, a_started_job_is_shown_as_stored)
 {
     answer_text("202 Accepted", JOB("queued", "null"), "job start estimate --campaign " ID, 0,
                 "queued");
@@ -112,7 +112,7 @@ Test(job, waiting_ends_with_the_job)
     answer_text("202 Accepted", JOB("cancelled", "null"), start, 7, "cancelled");
 }
 
-Test(job, the_servers_sentence_is_passed_on)
+Test(job, the_servers_error_message_is_printed)
 {
     static const char body[] = "{\"error\":\"not yet: 812 of 1000 accepted reports\"}";
     answer_text("409 Conflict", body, "job start estimate --campaign " ID, 7, "not yet: 812");
@@ -128,6 +128,17 @@ Test(job, the_list_is_a_table_with_the_progress)
 
 /* ---- artifacts ---- */
 
+static struct dpot_buf encode(const struct dpot_artifact *artifact, char digest[65])
+{
+    struct dpot_buf bytes;
+    uint8_t hash[DPOT_HASH_LEN];
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    cr_assert_eq(dpot_wire_artifact_encode(artifact, &bytes, NULL), DPOT_OK);
+    dpot_hash(hash, bytes.data, bytes.len);
+    dpot_hex_encode(digest, hash, sizeof hash);
+    return bytes;
+}
+
 static struct dpot_buf sample(char digest[65])
 {
     double values[3] = {0.5, 0.25, 0.125};
@@ -141,15 +152,9 @@ static struct dpot_buf sample(char digest[65])
                                      .values = values,
                                      .n_counts = 3,
                                      .counts = counts};
-    struct dpot_buf bytes;
-    uint8_t hash[DPOT_HASH_LEN];
     cr_assert_eq(dpot_artifact_add_number(&artifact, "objective", 0.75), DPOT_OK);
     cr_assert_eq(dpot_artifact_add_number(&artifact, "is_converged", 0), DPOT_OK);
-    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
-    cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, NULL), DPOT_OK);
-    dpot_hash(hash, bytes.data, bytes.len);
-    dpot_hex_encode(digest, hash, sizeof hash);
-    return bytes;
+    return encode(&artifact, digest);
 }
 
 Test(job, an_artifact_becomes_an_array_with_its_side_file)
@@ -193,11 +198,11 @@ Test(job, a_name_that_ends_in_pb_gets_the_bytes)
     dpot_buf_release(&bytes);
 }
 
-/* A generator of two looks, whose model is six bytes. */
+/* A generator with two evaluations, whose model has six bytes. */
 static struct dpot_buf sample_generator(char digest[65])
 {
     double values[10] = {0, 3, 0.5, 0.25, 0.001, 1, 2, 0.5, 0.25, 0.0005};
-    uint8_t model[6] = {8, 7, 'o', 'n', 'n', 'x'}, hash[DPOT_HASH_LEN];
+    uint8_t model[6] = {8, 7, 'o', 'n', 'n', 'x'};
     const struct dpot_artifact artifact = {.kind = "generator",
                                            .program_version = "0.1.0",
                                            .parameters = "{}",
@@ -205,12 +210,7 @@ static struct dpot_buf sample_generator(char digest[65])
                                            .values = values,
                                            .n_model = sizeof model,
                                            .model = model};
-    struct dpot_buf bytes;
-    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
-    cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, NULL), DPOT_OK);
-    dpot_hash(hash, bytes.data, bytes.len);
-    dpot_hex_encode(digest, hash, sizeof hash);
-    return bytes;
+    return encode(&artifact, digest);
 }
 
 Test(job, a_generator_becomes_its_model_or_the_table_of_its_curve)
@@ -265,7 +265,7 @@ static void wait_through(struct process *p, const char *more, long away_ms)
     canned_server_stop(&server);
 }
 
-Test(job, a_restart_of_the_server_is_waited_for)
+Test(job, waiting_survives_a_restart_of_the_server)
 {
     static struct process p;
     wait_through(&p, "", 4000);
@@ -277,7 +277,7 @@ Test(job, a_restart_of_the_server_is_waited_for)
     cr_assert_str_empty(p.err);
 }
 
-Test(job, a_server_that_stays_away_is_told_with_how_to_look)
+Test(job, a_lost_server_is_reported_with_the_command_to_check_the_job)
 {
     static struct process p;
     wait_through(&p, "--away 1", 30000);

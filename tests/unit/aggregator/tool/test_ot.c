@@ -93,7 +93,7 @@ Test(ot, measures_without_weights_are_uniform)
     json_decref(r);
 }
 
-Test(ot, places_that_are_not_on_earth_are_refused)
+Test(ot, invalid_coordinates_are_refused)
 {
     write_text("p.csv", "lat,lon\n90,-180\n-90,360\n");
     write_text("north.csv", "0,0\n90.5,0\n");
@@ -138,7 +138,7 @@ static void write_points(const char *name, int n, double at)
     write_text(name, points);
 }
 
-Test(ot, a_plan_that_rounding_spoils_gets_a_warning)
+Test(ot, a_plan_limited_by_rounding_gets_a_warning)
 {
     static struct process process;
     write_points("far.csv", 40, 1e12);
@@ -153,7 +153,7 @@ Test(ot, a_plan_that_rounding_spoils_gets_a_warning)
     cr_assert_null(strstr(process.err, "warning"), "%s", process.err);
 }
 
-Test(ot, single_precision_comes_to_rest_at_its_own_tolerance)
+Test(ot, single_precision_stops_at_its_own_tolerance)
 {
     write_points("x.csv", 100, 0);
     write_points("y.csv", 70, 0.5);

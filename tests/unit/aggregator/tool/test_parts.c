@@ -1,4 +1,4 @@
-/* Parts of the tool that are tried without the program: the crowd, the workers, the population. */
+/* Parts of the tool, tested without the program: the crowd, the workers, the population. */
 #include "process.h"
 #include "unit/files/folder.h"
 
@@ -64,7 +64,7 @@ static const struct option crowd_options[] = {{"data", "F", ""}, {NULL, NULL, NU
 static const struct program program = {.name = "test"};
 static const struct command crowd_command = {.name = "test", .options = crowd_options};
 
-Test(parts, crowd_keeps_devices_in_order_of_appearance_with_all_their_rows)
+Test(parts, crowd_has_devices_in_order_of_appearance_with_all_their_rows)
 {
     struct run run = {.program = &program, .command = &crowd_command, .n_threads = 2};
     struct dpot_campaign campaign;
@@ -108,7 +108,7 @@ Test(parts, device_without_counts_has_the_public_default)
     dpot_domain_release(&campaign.domain);
 }
 
-Test(parts, tallies_know_when_a_report_is_missing)
+Test(parts, tallies_detect_a_missing_report)
 {
     struct tally a = {.n_submitted = 4, .n_accepted = 1, .n_duplicate = 1};
     const struct tally b = {.n_submitted = 1, .n_pending = 1};

@@ -102,7 +102,7 @@ Test(plan, uniform_population_needs_no_reference_and_has_no_bias)
     json_decref(b);
 }
 
-Test(plan, devices_that_draw_a_place_report_as_people_at_those_places)
+Test(plan, devices_that_draw_a_place_report_as_devices_at_those_places)
 {
     write_text("places.csv", "1\n0\n0\n0.25\n1.75\n0\n0\n0\n0\n0\n");
     json_t *a = expect_json("plan --campaign first.json --n 300 --reference devices.csv", 0);
@@ -114,7 +114,7 @@ Test(plan, devices_that_draw_a_place_report_as_people_at_those_places)
     json_decref(b);
 }
 
-Test(plan, points_that_a_device_does_not_keep_count_for_the_truth_alone)
+Test(plan, points_beyond_n_max_count_for_the_truth_only)
 {
     write_text("one.json", KPM("2", ",\"n_max\":1"));
     write_text("user.csv", "9,3,1\n9,4,3\n");
@@ -127,7 +127,7 @@ Test(plan, points_that_a_device_does_not_keep_count_for_the_truth_alone)
     json_decref(b);
 }
 
-Test(plan, fixed_crowd_is_the_first_devices_and_has_less_to_chance)
+Test(plan, fixed_crowd_is_the_first_devices_and_has_less_variance)
 {
     /* Devices 7 and 9: the frequency of point j has the variance of two reports of known laws. */
     struct array points;
@@ -170,7 +170,7 @@ Test(plan, result_does_not_depend_on_the_number_of_threads)
 
 /* ---- vector campaigns ---- */
 
-/* Grid step and scale as the calibration tells them. */
+/* Grid step and scale from the calibration. */
 static void calibrated(const char *mechanism, const char *domain, double *step, double *scale_log2)
 {
     char arguments[200];
@@ -235,7 +235,7 @@ Test(plan, spread_of_the_data_adds_to_the_noise)
     json_decref(b);
 }
 
-/* Data at 3 and -1 in the segment [-1, 1] come as 1 and -1: the mean 1 comes as 0. */
+/* Data at 3 and -1 are clipped to 1 and -1: the mean 1 becomes 0. */
 Test(plan, clip_is_a_bias_that_no_number_of_reports_removes)
 {
     write_text("far.csv", "1,3\n2,-1\n");
@@ -251,8 +251,8 @@ Test(plan, clip_is_a_bias_that_no_number_of_reports_removes)
     json_decref(b);
 }
 
-/* Twenty vectors of 2^16 numbers, of which sixteen are drawn from: coordinate j is +-(j + 1) / 2^16 in
- * ten of them each. */
+/* Twenty vectors of 2^16 numbers, of which sixteen are drawn from: coordinate j is +-(j + 1) / 2^16
+ * in ten of them each. */
 Test(plan, spread_of_a_large_reference_is_that_of_all_its_members)
 {
     enum { DIM = 1 << 16, N = 20 };
@@ -282,7 +282,7 @@ Test(plan, spread_of_a_large_reference_is_that_of_all_its_members)
     json_decref(r);
 }
 
-/* A constant image of 2 x 2 is its coefficient 0; the other three hold what is not constant. */
+/* A constant image of 2 x 2 is its coefficient 0; the other three hold the rest. */
 Test(plan, coefficients_that_are_not_kept_count_as_bias)
 {
     write_text("dct.json", VECTOR("{\"type\":\"l1_ball\",\"radius\":4}",

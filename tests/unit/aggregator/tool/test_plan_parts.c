@@ -1,4 +1,4 @@
-/* Parts of dpot plan that are tried without the program. */
+/* Parts of dpot plan, tested without the program. */
 #include "forecast/distance.h"
 #include "forecast/forecast.h"
 #include "forecast/search.h"
@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- random numbers: means and variances within five standard errors, false alarms below 1e-5 ---- */
+/* ---- random numbers: means and variances within five standard errors, false alarms below 1e-5
+ * ---- */
 
 enum { N_DRAWS = 20000 };
 
@@ -108,7 +109,7 @@ Test(plan_parts, multinomial_counts_sum_to_n_and_avoid_points_without_mass)
     }
 }
 
-Test(plan_parts, streams_are_told_apart_and_repeat)
+Test(plan_parts, streams_are_independent_and_reproducible)
 {
     struct variates a, b, c;
     variates_init(&a, 1, 1);
@@ -136,7 +137,7 @@ static void draw_measure(struct variates *variates, double *measure, size_t n, d
     }
 }
 
-/* W_p by the transport of everything. */
+/* W_p by transport of all masses. */
 static double whole_transport(const struct dpot_campaign *campaign, const double *a,
                               const double *b, double power)
 {
@@ -184,7 +185,7 @@ static void expect_distances(const struct dpot_campaign *campaign)
     variates_release(&variates);
 }
 
-Test(plan_parts, mass_that_is_in_its_place_need_not_move_in_w1)
+Test(plan_parts, common_mass_does_not_move_in_w1)
 {
     struct dpot_campaign campaign = {.output_is_domain = true, .metric = {DPOT_METRIC_RING, 12}};
     cr_assert_eq(dpot_domain_init_ring(&campaign.domain, 12, NULL), DPOT_OK);
@@ -205,7 +206,7 @@ Test(plan_parts, quantiles_match_on_a_line_in_any_order_of_points)
     dpot_domain_release(&campaign.output);
 }
 
-Test(plan_parts, other_output_points_are_reached_by_a_whole_transport)
+Test(plan_parts, other_output_points_need_a_full_transport)
 {
     const double lo[2] = {0, 0}, hi[2] = {1, 2};
     const uint32_t in[2] = {3, 4}, out[2] = {5, 2};
@@ -238,9 +239,9 @@ Test(plan_parts, mean_deviation_of_a_share_is_summed_in_closed_form)
     }
 }
 
-/* Of B + 1 numbers in random order each is as likely to be the new one: of 39 draws the band leaves
- * out the smallest and the largest, 2 of 40 places. */
-Test(plan_parts, band_leaves_out_as_many_draws_as_it_may_miss)
+/* Of B + 1 numbers in random order each is equally likely to be the new one: of 39 draws the band
+ * leaves out the smallest and the largest, 2 of 40 places. */
+Test(plan_parts, band_excludes_as_many_draws_as_it_may_miss)
 {
     double few[39], many[399];
     struct figure figure = {.bias = 3};
@@ -312,7 +313,7 @@ Test(plan_parts, search_stops_within_its_tolerance)
     cr_assert_leq(curve.n_calls, 14);
 }
 
-Test(plan_parts, search_tells_when_nothing_meets_the_target)
+Test(plan_parts, search_reports_when_nothing_meets_the_target)
 {
     struct curve curve = {.floor = 0.1};
     struct search search = {.forecast = falling,
@@ -328,7 +329,7 @@ Test(plan_parts, search_tells_when_nothing_meets_the_target)
     cr_assert(!is_reached && x == 1e6);
 }
 
-Test(plan_parts, search_takes_what_is_not_possible_for_too_small)
+Test(plan_parts, search_treats_impossible_values_as_too_small)
 {
     struct curve curve = {.impossible_below = 300};
     struct search search = {.forecast = falling,

@@ -123,7 +123,7 @@ Test(pool, coefficients_are_the_vectors_before_the_inverse_transform)
     json_decref(side);
 }
 
-Test(pool, indices_are_written_as_before_with_a_null_scale)
+Test(pool, indices_are_written_with_a_null_scale)
 {
     struct process p;
     struct array array;
@@ -148,7 +148,7 @@ static void expect_refusal(const char *description, size_t export_len, const cha
     cr_assert_not_null(strstr(p.err, word), "%s", p.err);
 }
 
-Test(pool, what_does_not_go_together_is_refused)
+Test(pool, conflicting_options_are_refused)
 {
     expect_exit("pool " ID " --coefficients --server http://x", 2, "--export");
     expect_refusal(points, 8, "--export pool.npy --coefficients", 3, "wpm");

@@ -125,7 +125,7 @@ Test(project, entropic_projection_is_that_of_the_reference)
     }
 }
 
-Test(project, batch_gives_each_user_what_it_gets_alone)
+Test(project, batch_gives_each_user_the_same_result_as_alone)
 {
     struct array batch, one, row;
     struct dpot_error error;
@@ -168,7 +168,8 @@ Test(project, batch_gives_each_user_what_it_gets_alone)
     array_release(&row);
 }
 
-/* 20 users who are everywhere on a grid of 5 x 4, so that one kernel is shared and swept by its axes. */
+/* 20 users who are everywhere on a grid of 5 x 4, so that one kernel is shared and swept by its
+ * axes. */
 static void write_crowd(struct array *users)
 {
     struct array grid;
@@ -187,7 +188,7 @@ static void write_crowd(struct array *users)
     array_release(&grid);
 }
 
-Test(project, large_batches_share_a_kernel_and_change_nothing)
+Test(project, large_batches_share_a_kernel_with_the_same_results)
 {
     static const struct {
         const char *options;
@@ -262,7 +263,7 @@ Test(project, stopping_before_the_tolerance_is_exit_code_5_with_the_output_writt
     array_release(&q);
 }
 
-Test(project, cost_matrix_and_stdin_are_taken)
+Test(project, cost_matrix_and_stdin_are_accepted)
 {
     write_text("cost.csv", "0,1,4\n1,0,1\n");
     write_text("stdin", "0.5\n0.5\n");
@@ -278,7 +279,7 @@ Test(project, cost_matrix_and_stdin_are_taken)
                 "second input from stdin");
 }
 
-Test(project, points_without_base_mass_are_never_reported)
+Test(project, points_without_base_mass_have_no_probability)
 {
     struct array q;
     write_text("cost.csv", "0,1,2\n1,0,1\n2,1,0\n");

@@ -103,7 +103,7 @@ Test(provenance, a_spec_takes_the_pool_of_its_deployed_revision)
 {
     struct process p;
     estimate(&p, "spec.json", side_of(HASH, content));
-    expect_taken(&p, HASH); /* the side file's: a SPEC has no revision of its own */
+    expect_taken(&p, HASH); /* from the side file: a SPEC has no revision */
 }
 
 Test(provenance, a_spec_of_another_content_is_refused_with_both_names)
@@ -128,7 +128,7 @@ Test(provenance, a_signed_campaign_is_compared_by_revision_and_by_content)
     expect_refused(&p, "content 001122334455", "--pool pool.csv");
 }
 
-Test(provenance, an_older_side_file_is_compared_as_far_as_it_goes)
+Test(provenance, an_older_side_file_is_compared_by_its_keys)
 {
     struct process p;
     estimate(&p, "spec.json", "{\"campaign_hash\":\"" HASH "\",\"mechanism\":\"wpm\"}");
@@ -145,7 +145,7 @@ Test(provenance, an_older_side_file_is_compared_as_far_as_it_goes)
     expect_refused(&p, "campaign hash 001122334455", "give the campaign of this pool");
 }
 
-Test(provenance, a_side_file_that_is_none_is_refused)
+Test(provenance, an_invalid_side_file_is_refused)
 {
     static const char *const sides[] = {"{\"campaign_hash\":\"" HASH "\",\"content_digest\":7}",
                                         "{\"campaign_hash\":[]}", "{\"mechanism\":false}",
@@ -205,7 +205,7 @@ Test(provenance, a_side_file_of_another_count_is_refused)
     expect_refused(&p, "--pool pool.csv", "n");
 }
 
-Test(provenance, the_side_file_of_a_result_is_not_taken_for_a_pools)
+Test(provenance, the_side_file_of_a_result_is_not_accepted_for_a_pool)
 {
     struct process p;
     estimate(&p, "spec.json", "{\"method\":\"frequency\",\"campaign_hash\":null,\"n\":24}");

@@ -1,4 +1,4 @@
-/* dpot ... --revision N, against answers made for the occasion. */
+/* dpot ... --revision N, against canned answers. */
 #include "canned_server.h"
 #include "process.h"
 #include "unit/files/folder.h"
@@ -72,7 +72,7 @@ Test(revision, is_a_number_from_1)
                 "a file is one revision");
 }
 
-Test(revision, of_a_pool_is_asked_for_and_told_with_the_others)
+Test(revision, of_a_pool_is_requested_and_printed_with_the_others)
 {
     struct process p;
     run(&p, "pool " ID " --revision 2", "/pool?revision=2", POOL("2", "open"));
@@ -103,7 +103,7 @@ Test(revision, of_an_export_is_the_described_one_and_in_the_side_file)
     json_decref(side);
 }
 
-Test(revision, of_an_older_server_is_not_taken_for_granted)
+Test(revision, of_an_older_server_is_checked)
 {
     struct process p;
     static const char *const commands[] = {"pool " ID " --revision 1 --export pool.npy",
@@ -124,7 +124,7 @@ Test(revision, of_an_older_server_is_not_taken_for_granted)
     json_decref(side);
 }
 
-Test(revision, without_reports_names_one_that_has_some)
+Test(revision, without_reports_is_refused_with_one_that_has_some)
 {
     struct process p;
     struct canned_server server;
@@ -167,7 +167,7 @@ Test(revision, list_of_a_campaign_is_one_line_each)
                        p.out);
 }
 
-Test(revision, that_opening_closes_is_told)
+Test(revision, closed_by_opening_another_is_printed)
 {
     struct process p;
     run(&p, "campaign open " ID, "/open",
@@ -182,7 +182,7 @@ Test(revision, that_opening_closes_is_told)
     cr_assert_null(strstr(p.out, "closed"), "%s", p.out);
 }
 
-Test(revision, that_is_closed_by_number_is_the_one_that_was_named)
+Test(revision, closed_by_number_is_the_given_one)
 {
     struct process p;
     run(&p, "campaign close " ID " --revision 2 --json", "/close?revision=2", POOL("2", "closed"));
@@ -195,7 +195,7 @@ Test(revision, that_is_closed_by_number_is_the_one_that_was_named)
     cr_assert_not_null(strstr(p.err, "does not answer about revision 2"), "%s", p.err);
 }
 
-Test(revision, of_a_job_is_told_with_the_others_also_after_waiting)
+Test(revision, of_a_job_is_printed_with_the_others_also_after_waiting)
 {
     struct process p;
     static const char started[] = "{\"id\":\"" ID "\",\"kind\":\"estimate\",\"state\":\"queued\","

@@ -105,7 +105,7 @@ Test(simulate, seeded_runs_are_the_same_but_for_the_time)
     json_decref(b);
 }
 
-Test(simulate, lost_answers_make_duplicates_and_no_second_count)
+Test(simulate, lost_answers_give_duplicates_that_are_not_counted_again)
 {
     json_t *r =
         expect_json(CASE("real.json") " --duplicates 1 --rounds 3 --threads 2 --out run", 0);
@@ -127,7 +127,7 @@ Test(simulate, absent_devices_spend_nothing)
     json_decref(r);
 }
 
-Test(simulate, results_of_an_earlier_run_do_not_stay)
+Test(simulate, results_of_an_earlier_run_are_removed)
 {
     const char *const names[] = {"run/pool.npy", "run/pool.npy.json", "run/population_true.csv",
                                  "run/population_sample.csv"};
@@ -141,7 +141,7 @@ Test(simulate, results_of_an_earlier_run_do_not_stay)
     }
 }
 
-/* Devices 1 and 2 at positions 0 and 6; what the pool can hold is what the truth weighs. */
+/* Devices 1 and 2 at positions 0 and 6; the truth has the weights of the reports. */
 Test(simulate, true_population_weighs_devices_by_their_reports)
 {
     struct array truth;
@@ -213,7 +213,7 @@ Test(simulate, table_of_devices_has_no_places)
                  0, "%s", text);
 }
 
-Test(simulate, estimate_and_transport_take_up_what_it_leaves)
+Test(simulate, estimate_and_transport_read_its_results)
 {
     json_t *r = expect_json(CASE("test.json") " --seed 3 --out run", 0);
     json_decref(r);
@@ -240,7 +240,7 @@ Test(simulate, largest_counts_still_make_a_measure)
     array_release(&truth);
 }
 
-Test(simulate, places_that_are_not_on_earth_are_refused)
+Test(simulate, invalid_coordinates_are_refused)
 {
     write_text("earth.json", EARTH_SPEC("10", "90"));
     write_text("data.csv", "1,0,0\n1,-90,360\n");
@@ -368,7 +368,7 @@ static void expect_mean(const char *command, double scale)
 #define VECTOR_CASE(spec)                                                                          \
     "simulate --campaign " spec " --data vectors.csv --devices 400 --in-process --out run"
 
-Test(simulate, vectors_come_back_as_numbers_around_the_truth)
+Test(simulate, vectors_are_numbers_around_the_truth)
 {
     write_vectors();
     /* l1 diameter 2 sqrt 2 at epsilon 4: scale 0.71, deviation 1; Gaussian: at most 2.5. */

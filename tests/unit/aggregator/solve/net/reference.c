@@ -110,7 +110,7 @@ static void enlarge(const struct layer_shape *from, const struct layer_shape *to
     }
 }
 
-/* Literally: the enlarged image, then a convolution that keeps its size. */
+/* As defined: the enlarged image, then a convolution that keeps its size. */
 static void resize_convolve(const struct layer *l, const double *w, size_t n, const double *in,
                             double *out)
 {

@@ -1,5 +1,5 @@
-/* A network in double precision, written down naively: convolutions as their definition says, batch
- * norm in two passes. What the fast one must agree with, and what its gradients are differences of. */
+/* A naive network in double precision: convolutions by their definition, batch norm in two passes.
+ * The fast network must agree with it, and its gradients with difference quotients of it. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_NET_REFERENCE_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_NET_REFERENCE_H
 

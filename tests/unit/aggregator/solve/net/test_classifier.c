@@ -1,5 +1,5 @@
-/* Learning made-up images, and an optional measurement on real ones: DATA=FOLDER with the four files
- * of MNIST, unpacked (train-images-idx3-ubyte and so on), is read by measures_real_digits. */
+/* Learning made-up images, and an optional measurement on real ones: DATA=FOLDER with the four
+ * files of MNIST, unpacked (train-images-idx3-ubyte and so on), is read by measures_real_digits. */
 #include "solve/learn/classifier.h"
 
 #include "solve/run/draw.h"
@@ -24,7 +24,7 @@ static struct classifier_config small_config(void)
                                       .linalg = dpot_linalg_f32_openblas()};
 }
 
-/* Bars that lie, stand or slope either way, at random places, in noise. */
+/* Horizontal, vertical and diagonal bars at random places, in noise. */
 static void draw_bars(size_t n, uint64_t stream, float *images, uint8_t *labels)
 {
     static const int steps[4][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}};
@@ -69,7 +69,7 @@ enum { N = 1500, N_TEST = 400 };
 static float images[(N + N_TEST) * SIZE];
 static uint8_t labels[N + N_TEST];
 
-Test(classifier, learns_the_direction_of_bars_and_knows_new_ones)
+Test(classifier, learns_the_direction_of_bars_and_recognises_new_ones)
 {
     const struct classifier_config config = small_config();
     struct classifier *classifier = NULL;
@@ -112,7 +112,7 @@ Test(classifier, gives_the_same_bits_on_two_threads)
     cr_assert_arr_neq(features[0], features[0] + 16 * 20, 16 * 20 * sizeof(float));
 }
 
-Test(classifier, stops_when_told_and_says_so)
+Test(classifier, stops_when_cancelled_and_reports_it)
 {
     atomic_bool is_cancelled = true;
     const struct classifier_config config = small_config();
@@ -129,7 +129,7 @@ Test(classifier, stops_when_told_and_says_so)
     classifier_free(classifier);
 }
 
-Test(classifier, refuses_labels_and_classes_that_are_not_there)
+Test(classifier, refuses_missing_labels_and_classes)
 {
     struct classifier_config config = small_config();
     struct classifier *classifier = NULL;
@@ -149,7 +149,7 @@ Test(classifier, refuses_labels_and_classes_that_are_not_there)
     cr_assert_null(classifier);
 }
 
-Test(classifier, leaves_nothing_behind_when_memory_runs_out)
+Test(classifier, leaks_nothing_when_memory_runs_out)
 {
     struct test_allocator heap;
     struct classifier_config config = small_config();

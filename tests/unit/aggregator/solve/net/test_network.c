@@ -212,7 +212,7 @@ Test(network, backends_agree_on_the_gradient_within_rounding)
     }
 }
 
-Test(network, infers_any_number_of_points_and_each_as_if_alone)
+Test(network, infers_any_number_of_points_independently)
 {
     const struct net_case *c = &net_cases[3];
     struct network *net = net_case_open(c, dpot_linalg_f32_openblas(), NULL);
@@ -300,7 +300,7 @@ static void check_refused(struct network_config config, dpot_status expected, co
     cr_assert_not_null(strstr(error.text, says), "%s", error.text);
 }
 
-Test(network, refuses_what_cannot_be_and_says_what_can)
+Test(network, refuses_invalid_networks_with_the_remedy)
 {
     const struct network_config good = {
         .architecture = "mlp:8", .latent_dim = 2, .dim = 784, .max_batch = 4};
@@ -348,7 +348,7 @@ Test(network, refuses_what_cannot_be_and_says_what_can)
     check_refused(config, DPOT_ERR_RANGE, "parameters");
 }
 
-Test(network, leaves_nothing_behind_when_memory_runs_out)
+Test(network, leaks_nothing_when_memory_runs_out)
 {
     struct test_allocator heap;
     test_allocator_init(&heap);

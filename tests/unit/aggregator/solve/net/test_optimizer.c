@@ -43,7 +43,7 @@ Test(optimizer, adam_takes_the_steps_of_its_definition)
     optimizer_release(&o);
 }
 
-Test(optimizer, finds_the_least_point_of_a_badly_scaled_bowl)
+Test(optimizer, finds_the_minimum_of_a_badly_scaled_quadratic)
 {
     for (int kind = OPTIMIZER_RMSPROP; kind <= OPTIMIZER_ADAM; kind++) {
         struct optimizer o;
@@ -63,7 +63,7 @@ Test(optimizer, finds_the_least_point_of_a_badly_scaled_bowl)
     }
 }
 
-Test(optimizer, goes_on_to_the_same_bits_from_a_copy_of_its_state)
+Test(optimizer, resumes_from_a_copy_of_its_state_with_the_same_bits)
 {
     struct optimizer a, b;
     float x[5] = {1, 2, 3, 4, 5}, y[5], g[5] = {1, -1, 2, -2, 0.5F};
@@ -122,7 +122,7 @@ Test(draw, latent_points_are_uniform_with_mean_0_and_variance_1)
     cr_assert_float_eq(product, 0, 5 / sqrt(N));
 }
 
-Test(draw, every_step_has_points_of_its_own_and_the_same_again)
+Test(draw, every_step_has_different_and_reproducible_points)
 {
     float a[64], b[64], c[64];
     latent_draw(1, 0, 32, 2, a);
