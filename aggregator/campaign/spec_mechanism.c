@@ -87,9 +87,9 @@ bool spec_read_suffix(const char *text, const char *prefix, double *number)
  * e^(-epsilon/2) m / k. The smaller b, the larger m.
  *
  * The default b = k / (16 + e^(epsilon/2)) was measured to be near the best for estimating
- * distributions behind the channel (tests/experiments/README.md). For single frequencies k / (e^epsilon + 1)
- * would be best, which is large when epsilon is small; but a large ball blurs, and the
- * deconvolution has to undo it. */
+ * distributions behind the channel (tests/experiments/README.md). For single frequencies k /
+ * (e^epsilon + 1) would be best, which is large when epsilon is small; but a large ball blurs, and
+ * the deconvolution has to undo it. */
 static dpot_status find_ball_mass(const struct dpot_campaign *campaign, double b, double *total,
                                   struct dpot_error *error)
 {

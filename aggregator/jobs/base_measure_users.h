@@ -1,9 +1,10 @@
 /* Base measures for a campaign's users, whose places are estimated from its own pool.
  *
  * Post-processing of private reports: it costs no privacy, and min_pool applies as to every job
- * that reads reports. The pool is inverted by maximum likelihood (solve/estimate/channel_em.h) as if every
- * device stayed at one point. This is not true, but good enough for a prior. Each synthetic user is
- * a few draws from that prior; a third as many again are held out to evaluate the result. */
+ * that reads reports. The pool is inverted by maximum likelihood (solve/estimate/channel_em.h) as
+ * if every device stayed at one point. This is not true, but good enough for a prior. Each
+ * synthetic user is a few draws from that prior; a third as many again are held out to evaluate the
+ * result. */
 #ifndef DPOT_JOBS_BASE_MEASURE_USERS_H
 #define DPOT_JOBS_BASE_MEASURE_USERS_H
 

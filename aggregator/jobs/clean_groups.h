@@ -3,7 +3,8 @@
  *   index mechanisms    weights of the domain's points, by EM through the campaign's channel
  *                       (pool/channel.h, solve/estimate/channel_em.h)
  *   vector mechanisms   weights of the cells of a grid over the domain, in up to three dimensions,
- *                       else of points that move, by the law of the noise (solve/estimate/deconvolve.h)
+ *                       else of points that move, by the law of the noise
+ *                       (solve/estimate/deconvolve.h)
  *
  * Each group is estimated from its own reports alone. Post-processing of private reports: it costs
  * no privacy. The result does not depend on the number of threads. */

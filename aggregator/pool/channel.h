@@ -4,8 +4,8 @@
  * exactly the integers W / 2^62 that the device draws from (dpot_privatizer_law). Where each device
  * has one point when it draws (`sample_first`, or n_max 1), the law of the pool is the mixture of
  * these rows, weighted with the distribution of the devices' places, and can be inverted
- * (solve/estimate/channel_em.h). Where devices project a measure of several points, the law of a report is
- * no such mixture, and the campaign has no channel.
+ * (solve/estimate/channel_em.h). Where devices project a measure of several points, the law of a
+ * report is no such mixture, and the campaign has no channel.
  *
  * A row of wpm with a uniform base measure is U on the points nearest to l, L on the far ones and a
  * value between on one last point: a ball of cells. */

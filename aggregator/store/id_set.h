@@ -4,8 +4,8 @@
  * 2012) with a secret drawn per set, so that nobody can choose ids that collide.
  *
  * The set is ID_SET_SEGMENTS hash tables with open addressing, 16 bytes a slot, at most three
- * quarters full. Each table grows alone, by half, so that at most one is copied at a time: from some
- * thousand ids on the set takes at most 32 bytes an id, and while it grows one table more. */
+ * quarters full. Each table grows alone, by half, so that at most one is copied at a time: from
+ * some thousand ids on the set takes at most 32 bytes an id, and while it grows one table more. */
 #ifndef DPOT_STORE_ID_SET_H
 #define DPOT_STORE_ID_SET_H
 

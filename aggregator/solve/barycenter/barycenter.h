@@ -121,10 +121,10 @@ DPOT_WARN_UNUSED dpot_status barycenter_cost(const struct barycenter_problem *pr
 #define BARYCENTER_FRECHET_DIM 128
 
 enum barycenter_bound_method {
-    /* sum_{i<j} w_i w_j F_ij, F the Frechet distance of means and covariances (solve/transport/moments.h), a
-     * lower bound of W_2^2 for any laws (Gelbrich 1990); above BARYCENTER_FRECHET_DIM dimensions,
-     * that of means and standard deviations by coordinate. Minus 1e-7 of the variances, for
-     * rounding. */
+    /* sum_{i<j} w_i w_j F_ij, F the Frechet distance of means and covariances
+     * (solve/transport/moments.h), a lower bound of W_2^2 for any laws (Gelbrich 1990); above
+     * BARYCENTER_FRECHET_DIM dimensions, that of means and standard deviations by coordinate. Minus
+     * 1e-7 of the variances, for rounding. */
     BARYCENTER_BOUND_MOMENTS = 0,
     /* sum_{i<j} w_i w_j W_2^2(mu_i, mu_j), by exact transport of every pair of groups. Valid
      * because the masses that nu joins in one point cost at least their distance from each

@@ -1,6 +1,7 @@
 /* Objective and lower bound of a base measure, recomputed from the costs and a dual point alone.
- * Shares no code with the solvers (solve/base_measure/phi.h, base_measure/planes.h): rows are sorted one at a
- * time, sums are compensated, and a bound on the rounding error is subtracted from the lower bound.
+ * Shares no code with the solvers (solve/base_measure/phi.h, base_measure/planes.h): rows are
+ * sorted one at a time, sums are compensated, and a bound on the rounding error is subtracted from
+ * the lower bound.
  *
  *     objective  F(m) = (1 - worst_share) sum_u omega_u P(mu_u, m) + worst_share max_i phi_i(m)
  *     bound      for every m, with w >= 0, sum w = worst_share, any y and any potentials f:

@@ -1,5 +1,5 @@
-/* Internal to solve/base_measure/base_measure.h: the search for users (base_measure/expected.c) and the
- * certificate of any answer (base_measure.c). */
+/* Internal to solve/base_measure/base_measure.h: the search for users (base_measure/expected.c) and
+ * the certificate of any answer (base_measure.c). */
 #ifndef DPOT_SOLVE_BASE_MEASURE_FINDER_H
 #define DPOT_SOLVE_BASE_MEASURE_FINDER_H
 

@@ -11,8 +11,8 @@
  * bound is realistic: at epsilon 4 and more the mean is far from optimal after 10^5 steps. The
  * solver therefore also stores, at no extra cost, the best iterate, usually far better than the
  * mean, and a lower bound for any base measure from the mean of the tangents (inequality (D) of
- * solve/base_measure/phi.h; over all iterations, and over those since the last power of two). Its answer is the
- * better of the mean and the best iterate.
+ * solve/base_measure/phi.h; over all iterations, and over those since the last power of two). Its
+ * answer is the better of the mean and the best iterate.
  *
  * Weights are stored as logarithms, so that a mass that has underflowed can grow again. Float64; no
  * allocation, lock or output after _new. */

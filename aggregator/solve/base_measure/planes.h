@@ -9,8 +9,8 @@
  * with users at .7 best + .3 solution, which converges more steadily. phi_i is a maximum of n_cols
  * pieces, so the worst case alone reaches its optimum in a few rounds.
  *
- * With orbits (solve/base_measure/symmetry.h), masses are equal within an orbit and `phi` holds one row of each
- * orbit. The bounds then depend on the symmetry: certify the result with
+ * With orbits (solve/base_measure/symmetry.h), masses are equal within an orbit and `phi` holds one
+ * row of each orbit. The bounds then depend on the symmetry: certify the result with
  * solve/base_measure/certificate.h.
  *
  * The users' values are too low by the temperature of their crowd. Once they indicate that the gap

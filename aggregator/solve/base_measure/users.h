@@ -10,8 +10,8 @@
  *
  * for every f and every m, with equality for the optimal f: P is convex in m, its tangent at m is
  * the right side (Danskin), and every f proves a bound. For a user at one point this is (D) of
- * solve/base_measure/phi.h. The right side is concave in f, so a mean of potentials proves at least as much as
- * the mean of their tangents.
+ * solve/base_measure/phi.h. The right side is concave in f, so a mean of potentials proves at least
+ * as much as the mean of their tangents.
  *
  * Only the points with mass are stored; time and memory grow with them, not with n_rows. */
 #ifndef DPOT_SOLVE_BASE_MEASURE_USERS_H

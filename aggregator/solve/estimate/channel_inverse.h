@@ -1,5 +1,5 @@
-/* The unbiased linear estimate of the weights behind a known channel (solve/estimate/channel_em.h), for
- * confidence intervals.
+/* The unbiased linear estimate of the weights behind a known channel (solve/estimate/channel_em.h),
+ * for confidence intervals.
  *
  * Maximum likelihood with early stopping is biased towards its start and keeps weights >= 0, so
  * resampling it shows its variance but not its bias. The weighted least squares solution of A' w =

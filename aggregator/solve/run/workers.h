@@ -11,8 +11,8 @@ typedef dpot_status (*workers_item)(void *ctx, size_t worker, size_t item,
                                     struct dpot_error *error);
 
 /* Items are handed out in order. Returns the first failure with its sentence, after every thread
- * has ended. With one worker everything runs on the calling thread. Of `control` (NULL is allowed) only
- * `progress` is used; it is called on any thread, by one at a time. */
+ * has ended. With one worker everything runs on the calling thread. Of `control` (NULL is allowed)
+ * only `progress` is used; it is called on any thread, by one at a time. */
 DPOT_WARN_UNUSED dpot_status workers_run(size_t n_items, size_t n_workers, workers_item work,
                                          void *ctx, const struct solve_control *control,
                                          struct dpot_error *error);
