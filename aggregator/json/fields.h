@@ -9,6 +9,7 @@
  *         FIELD_INTEGER("n_max", struct request, n_max, 1, 10000, .otherwise = 32),
  *         {.key = NULL},
  *     };
+ *     struct request request;
  *     status = json_read_fields(object, "mechanism", fields, NULL, &request, &error);
  *
  * A refusal names the key with its path, the value and the remedy:
