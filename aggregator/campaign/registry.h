@@ -44,8 +44,7 @@ DPOT_WARN_UNUSED dpot_status registry_create(struct registry *registry, const js
 /* Makes the next revision of a campaign, a draft, from its newest one (in any state). Devices that
  * report to it are charged again.
  * change: {"base_measure": [masses]} or {"artifact": digest of a base-measure job of this
- * campaign}, and
- *         optionally "opens" and "closes"; everything else stays.
+ *         campaign}, and optionally "opens" and "closes"; everything else stays.
  * On failure nothing was made: DPOT_ERR_NOT_FOUND (campaign or artifact), DPOT_ERR_MALFORMED,
  * DPOT_ERR_SHAPE, DPOT_ERR_RANGE, DPOT_ERR_INFEASIBLE (naming key, value and remedy),
  * DPOT_ERR_CORRUPT, ... */
@@ -65,10 +64,9 @@ DPOT_WARN_UNUSED dpot_status registry_open_campaign(struct registry *registry,
                                                     struct dpot_error *error);
 
 /* Closes the revision with this number, whether it is open or a draft; a closed one stays as it is.
- * number: 0 closes the open revision. Without an open one it returns the newest closed one
- * unchanged, so that
- *         the call can be repeated, and a draft beside it stays; of a campaign of drafts it closes
- *         the newest.
+ * number: 0 closes the open revision. If none is open, it returns the newest closed one unchanged,
+ *         so that the call can be repeated; a draft beside it stays. If there are only drafts, it
+ *         closes the newest.
  * DPOT_ERR_NOT_FOUND as registry_select. */
 DPOT_WARN_UNUSED dpot_status registry_close_campaign(struct registry *registry,
                                                      const uint8_t id[DPOT_CAMPAIGN_ID_LEN],

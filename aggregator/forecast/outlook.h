@@ -38,7 +38,7 @@ struct outlook {
     struct outlook_config config;
     unsigned figures;       /* available figures: fewer than wanted if W is too large to compute */
     size_t n_draws;         /* number of simulated campaigns */
-    double bias[N_FIGURES]; /* the error that remains for any number of reports */
+    double bias[N_FIGURES]; /* the error that no number of reports removes */
 
     /* Index campaigns, (output size): the expected share of each point among the reports, and its
      * variance times n. */

@@ -63,7 +63,7 @@ DPOT_WARN_UNUSED dpot_status routes_take_query(const struct route *route,
 /* The largest body of the route, bytes. */
 size_t route_body_max(const struct http_app *app, const struct route *route);
 
-/* Handlers, by file. api_device.c: */
+/* Handlers, grouped by the file that has them. In api_device.c: */
 void api_device_health(const struct http_app *app, const struct http_request *request,
                        struct http_response *response);
 void api_device_ready(const struct http_app *app, const struct http_request *request,
@@ -75,11 +75,11 @@ void api_device_campaign(const struct http_app *app, const struct http_request *
 void api_device_reports(const struct http_app *app, const struct http_request *request,
                         struct http_response *response);
 
-/* api_metrics.c: */
+/* In api_metrics.c: */
 void api_metrics(const struct http_app *app, const struct http_request *request,
                  struct http_response *response);
 
-/* api_admin.c: */
+/* In api_admin.c: */
 void api_admin_create(const struct http_app *app, const struct http_request *request,
                       struct http_response *response);
 void api_admin_list(const struct http_app *app, const struct http_request *request,
@@ -103,7 +103,7 @@ void api_admin_revise(const struct http_app *app, const struct http_request *req
 void api_admin_signed(const struct http_app *app, const struct http_request *request,
                       struct http_response *response);
 
-/* api_jobs.c: */
+/* In api_jobs.c: */
 void api_jobs_start(const struct http_app *app, const struct http_request *request,
                     struct http_response *response);
 void api_jobs_list(const struct http_app *app, const struct http_request *request,

@@ -4,8 +4,8 @@
  *   points (support, dim), then their weights (support);
  *   then for every group, in the order of the campaign, rows (points, 1 + dim) of weight and
  *   coordinates: the estimate of its data before the noise.
- * Counts: the reports of every group. Post-processing of private reports only: it costs no privacy.
- * */
+ * Counts: the reports of every group. Post-processing of private reports only: it costs no
+ * privacy. */
 #include "jobs/job.h"
 #include "jobs/pooled_barycenter.h"
 #include "pool/decode.h"

@@ -18,7 +18,7 @@
 struct named {
     uint8_t id[JOB_ID_LEN];
     uint64_t n_reports;
-    bool is_whole; /* false: it was being written */
+    bool is_whole; /* false: more follows .state in the name: a write was cut off */
 };
 
 static bool read_name(const char *name, struct named *named)

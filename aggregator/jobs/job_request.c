@@ -34,8 +34,8 @@ static dpot_status refuse_sphere(const struct job_kind *kind, const struct dpot_
                : DPOT_OK;
 }
 
-/* Completes the given parameters and puts their text into the record; *complete is a new reference.
- * */
+/* Completes the given parameters and puts their text into the record; *complete is a new
+ * reference. */
 static dpot_status complete_parameters(const struct job_kind *kind,
                                        const struct dpot_campaign *campaign, const json_t *given,
                                        struct job_record *record, json_t **complete,

@@ -90,8 +90,8 @@ static void on_checkpoint(void *ctx)
     write_progress(r);
 }
 
-/* Finds the checkpoint that an earlier run wrote about the same reports (C2); else names a new one.
- * */
+/* Finds the checkpoint that an earlier run wrote about the same reports (C2); else names a new
+ * one. */
 static dpot_status find_checkpoint(struct runner *r, const struct snapshot *snapshot,
                                    char path[JOB_CHECKPOINT_PATH_SIZE], struct dpot_error *error)
 {

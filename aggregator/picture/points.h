@@ -13,7 +13,7 @@ struct points {
     const double *border; /* (n_border, 2) as in struct heatmap */
     size_t n_border;
     bool is_log; /* logarithmic colour scale */
-    /* (2) as in struct heatmap. */
+    /* (2) ends of the colour scale, as in struct heatmap. */
     const double *range;
 };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* (T5): appends the bytes of the row if they have this digest. */
+/* Appends the artifact of the row to `out`. DPOT_ERR_CORRUPT if its bytes do not have this digest. */
 static dpot_status read_row(struct query q, const uint8_t *digest, struct dpot_buf *out,
                             struct dpot_error *error)
 {

@@ -67,7 +67,7 @@ extern const char sqlite_count_reports[];
 DPOT_WARN_UNUSED dpot_status sqlite_lock_take(const char *path, bool needs_store,
                                               struct sqlite_lock *lock, struct dpot_error *error);
 
-/* After SQLite has closed the database. A lock that is not held is allowed. */
+/* Call after SQLite has closed the database. A lock that is not held is left as it is. */
 void sqlite_lock_release(struct sqlite_lock *lock);
 
 /* Writes durably that there is a store, and device and inode of its database. DPOT_ERR_IO. */

@@ -3,18 +3,16 @@
  *
  *     u(mu, j) = - sum_i mu_i C_ij,   q_j proportional to exp(epsilon u(mu, j) / (2 Delta)),
  *
- *  * Delta = the campaign's sensitivity, max_j (max_i C_ij - min_i C_ij) (mechanism/baselines.h).
- *    The law is
- * then projected onto the LDP polytope of the base measure and drawn from in integers, as in every
- * index mechanism. With its own base measure, m_j = sqrt(min_i q_ij max_i q_ij) over point masses
- * i, the polytope contains the law of every point mass, and in practice of every mixture: it is
- * unchanged.
+ * with Delta the campaign's sensitivity, max_j (max_i C_ij - min_i C_ij) (mechanism/baselines.h).
+ * The law is then projected onto the LDP polytope of the base measure and drawn from in integers,
+ * as in every index mechanism. With its own base measure, m_j = sqrt(min_i q_ij max_i q_ij) over
+ * point masses i, the polytope contains the law of every point mass, and in practice of every
+ * mixture: it is unchanged.
  *
- *  * Claim. Pure epsilon-LDP with epsilon = E / 2^32 between any two device measures, for every
- *    campaign that
- * passes `check` (client/doc/exact-privacy.md, Theorem A), and not by the usual argument from
- * Delta: a campaign with a wrong Delta loses utility, not privacy. sample_first and rounding: as
- * wpm.c.
+ * Claim. Pure epsilon-LDP with epsilon = E / 2^32 between any two device measures, for every
+ * campaign that passes `check` (client/doc/exact-privacy.md, Theorem A), and not by the usual
+ * argument from Delta: a campaign with a wrong Delta loses utility, not privacy. sample_first and
+ * rounding: as wpm.c.
  *
  * Work: the costs of n_max rows, padding included, then one exponential per point and the search of
  * ot/polytope.h in a fixed number of steps: the same for every measure. After workspace_new nothing

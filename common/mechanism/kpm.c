@@ -4,8 +4,7 @@
  *
  *     q_j = min(max(mu_j / r, lower_j), upper_j),  r such that sum q = 1
  *
- *  * With its own base measure, e^(epsilon/2) / (e^epsilon + k - 1) for each of k points, this is
- *    the
+ * With its own base measure, e^(epsilon/2) / (e^epsilon + k - 1) for each of k points, this is the
  * published mechanism max(mu_j / r, 1 / (e^epsilon + k - 1)), and on point masses k-ary randomised
  * response. A campaign may sign another base measure.
  *

@@ -3,9 +3,9 @@
  *
  *   Y[u,v] = a_u b_v sum_{i,j} X[i,j] cos(pi (2i+1) u / (2 rows)) cos(pi (2j+1) v / (2 cols)),
  *
- *  * a_0 = sqrt(1/rows), else sqrt(2/rows); b_v alike. It is an isometry: keeping some coefficients
- *    and
- * inverting with zeros for the others loses exactly their energy.
+ * with a_0 = sqrt(1/rows), a_u = sqrt(2/rows) for u > 0, and b_v alike with cols. It is an
+ * isometry: keeping some coefficients and inverting with zeros for the others loses exactly the
+ * energy of the others.
  *
  * Privacy does not depend on it: clipping comes afterwards. Total; the work depends on the shape
  * only. */

@@ -91,7 +91,7 @@ void dpot_few_projection_free(struct dpot_few_projection *p)
     dpot_free_secret(allocator, p, 1, sizeof *p);
 }
 
-/* An upper bound above max(lower, 1) cannot be used. */
+/* The upper bound of point j, at most max(lower, 1): no point receives more of a mass of 1. */
 static double cap_of(const struct dpot_polytope *polytope, size_t j)
 {
     return fmin(polytope->upper[j], fmax(polytope->lower[j], 1.0));

@@ -24,7 +24,7 @@ struct coordinate {
     double (*middle)(double lo, double hi);
     double (*move)(double at, double way); /* by a relative distance in t */
     double lowest;
-    double least;   /* distances are relative to max(|position|, least) */
+    double least;   /* a distance is divided by max(|position|, least) */
     int near_steps; /* steps of DPOT_STEPS_NEAR */
 };
 

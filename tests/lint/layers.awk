@@ -108,7 +108,6 @@ BEGIN {
 
     door("^curl/", "^client/src/platform/transport_curl\\.c$")
     door("^sqlite3\\.h$", "^aggregator/store/sqlite_connection\\.h$")
-    door("^libpq", "^aggregator/store/postgres\\.c$")
     door("^(cblas|openblas_config|lapacke)\\.h$", "^common/ot/linalg_openblas\\.c$")
     door("\\.pb-c\\.h$", "^(proto/wire_([a-z_]*\\.c|vector\\.h)|tests/support/batch_schema\\.c)$")
     door("^protobuf-c/", "^proto/message\\.h$")

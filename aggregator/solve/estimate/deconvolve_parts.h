@@ -1,4 +1,4 @@
-/* Internal to deconvolve.h: the E step in its two forms, and its input to the M step. */
+/* Internal to deconvolve*.c: the two forms of the E step, and what it gives to the M step. */
 #ifndef DPOT_SOLVE_ESTIMATE_DECONVOLVE_PARTS_H
 #define DPOT_SOLVE_ESTIMATE_DECONVOLVE_PARTS_H
 

@@ -94,7 +94,7 @@ double entropic_few_sweep(struct entropic *e);
 /* Converts few_v back to v. */
 void entropic_few_leave(struct entropic *e);
 
-/* Whether a scaling is out of bounds; *is_lost: one is not positive and finite. */
+/* True if a scaling is out of bounds; *is_lost: one is not positive or not finite. */
 bool entropic_is_far(const struct entropic *e, bool *is_lost);
 
 #endif

@@ -19,8 +19,8 @@
 #define SAMPLES_DEFAULT 500000
 #define SAMPLES_MIN 1000
 #define SAMPLES_MAX 20000000
-#define PATH_SHARE 80 /* privatizer samples per sample of the client path */
-#define PATH_CHUNK ((size_t)20 * CLIENT_PATH_SAMPLES_PER_DEVICE) /* samples against one server */
+#define PATH_SHARE 80 /* privatizer samples for each sample of the client path */
+#define PATH_CHUNK ((size_t)20 * CLIENT_PATH_SAMPLES_PER_DEVICE) /* of 20 devices at one server */
 #define DIRECT_CHUNK ((size_t)25000)
 #define TESTS_PER_SUBJECT 2 /* bounds: client path, privatizer */
 #define DIRECT_STREAMS ((uint64_t)1 << 63)

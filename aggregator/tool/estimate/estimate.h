@@ -40,7 +40,7 @@ DPOT_WARN_UNUSED dpot_status estimate_intervals(struct estimate *e);
  * file. */
 void estimate_put_revision(const struct estimate *e, json_t *object);
 
-/* A list of the values, null for NAN. */
+/* The values as a JSON list, with null in place of NAN. */
 json_t *estimate_list(const struct array *array);
 
 /* Refuses a pool with another number of reports than its side file. */
