@@ -16,9 +16,10 @@ static dpot_status find_padding(const uint8_t *data, size_t len, size_t *at,
     const uint32_t n_batch = n_most > 0 ? dpot_load_u32(data) : 0;
     *at = DPOT_BATCH_LENGTH_LEN + (size_t)n_batch;
     if (n_batch == 0 || n_batch > n_most) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "the box says that its batch has %u bytes: it has room for 1 to %zu",
-                              n_batch, n_most);
+        return dpot_error_set(
+            error, DPOT_ERR_MALFORMED,
+            "the box says that its batch has %u bytes: there is space for 1 to %zu", n_batch,
+            n_most);
     }
     return are_zeros(data + *at, len - *at)
                ? DPOT_OK

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Appends the artifact of the row to `out`. DPOT_ERR_CORRUPT if its bytes do not have this digest. */
+/* Appends the artifact of the row to `out`. DPOT_ERR_CORRUPT if its bytes do not have this
+ * digest. */
 static dpot_status read_row(struct query q, const uint8_t *digest, struct dpot_buf *out,
                             struct dpot_error *error)
 {
