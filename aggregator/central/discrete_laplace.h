@@ -21,8 +21,8 @@ struct discrete_laplace {
 
 int64_t discrete_laplace_draw(struct exact_draw *draw, struct discrete_laplace scale);
 
-/* The last step of a draw: min(floor((u + v t) / s), DISCRETE_LAPLACE_MAX), with t and s of `scale`,
- * u < t and any v. */
+/* The last step of a draw: min(floor((u + v t) / s), DISCRETE_LAPLACE_MAX), with t and s of
+ * `scale`, u < t and any v. */
 uint64_t discrete_laplace_quotient(uint64_t u, uint64_t v, struct discrete_laplace scale);
 
 #endif

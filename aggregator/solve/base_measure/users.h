@@ -69,8 +69,8 @@ DPOT_WARN_UNUSED dpot_status base_measure_projector_new(const struct base_measur
                                                         struct base_measure_projector **projector);
 void base_measure_projector_free(struct base_measure_projector *projector);
 
-/* Returns the cost P(mu_u, m) of (U), and fills the potentials and the gradient h(g) unless they are
- * NULL; all up to rounding. m must be in M, up to rounding. */
+/* Returns the cost P(mu_u, m) of (U), and fills the potentials and the gradient h(g) unless they
+ * are NULL; all up to rounding. m must be in M, up to rounding. */
 double base_measure_project(struct base_measure_projector *projector, size_t user,
                             const double *m /* (n_cols) */,
                             double *potentials /* (points of the user) */,
