@@ -82,6 +82,12 @@ bool dpot_refusal_is_round_over(const struct dpot_buf *body, char now[DPOT_RFC33
     return true;
 }
 
+bool dpot_refusal_is_head(const struct dpot_buf *body)
+{
+    static const char start[] = {'H', 'T', 'T', 'P', '/'};
+    return body->len >= sizeof start && memcmp(body->data, start, sizeof start) == 0;
+}
+
 bool dpot_refusal_is_text(const struct dpot_buf *body)
 {
     static const uint8_t byte_order_mark[] = {0xef, 0xbb, 0xbf};

@@ -10,6 +10,10 @@
  * bytes. */
 bool dpot_refusal_is_text(const struct dpot_buf *body);
 
+/* True for the head of an answer in place of a body: what libmicrohttpd 0.9 sends after a damaged
+ * Content-Length. */
+bool dpot_refusal_is_head(const struct dpot_buf *body);
+
 /* The round has not opened at the server: not a failure of the server. */
 bool dpot_refusal_is_not_open(const struct dpot_buf *body);
 

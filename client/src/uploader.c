@@ -253,9 +253,12 @@ static const char *describe_foreign(const struct dpot_http_answer *answer,
     if (answer->is_web_page || is_html_receipt(answer, body)) {
         return "a web page";
     }
-    return is_drop_status(answer->status) && !dpot_refusal_is_text(body)
-               ? "a text in another encoding"
-               : NULL;
+    if (!is_drop_status(answer->status)) {
+        return NULL;
+    }
+    return dpot_refusal_is_head(body)    ? "a second head without a text"
+           : !dpot_refusal_is_text(body) ? "a text in another encoding"
+                                         : NULL;
 }
 
 /* Does what the table says. Returns disk failures only. */

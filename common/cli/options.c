@@ -44,11 +44,10 @@ static bool takes_files(const struct option *option)
     return option->value && strcmp(option->value, "F...") == 0;
 }
 
-/* Scripts add their own --json or --quiet to the arguments that they pass on. */
+/* A flag says the same twice; of two values one would be ignored. */
 static bool is_repeatable(const struct option *option)
 {
-    const size_t n = sizeof options_of_all / sizeof options_of_all[0];
-    return takes_files(option) || (option >= options_of_all && option < options_of_all + n);
+    return !option->value || takes_files(option);
 }
 
 static dpot_status take_operand(struct run *run, const char *text)

@@ -92,6 +92,13 @@ static dpot_status read_binary(const char *path, FILE *stream, const struct arra
                         : idx_read(stream, size, idx_is_compressed(path), rules, array, error);
 }
 
+/* A device without data may give an empty file of any name. */
+static bool is_empty(FILE *stream)
+{
+    struct stat info;
+    return fstat(fileno(stream), &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0;
+}
+
 static dpot_status read_path(const char *path, const struct array_rules *rules, struct array *array,
                              struct dpot_error *error)
 {
@@ -108,8 +115,10 @@ static dpot_status read_path(const char *path, const struct array_rules *rules, 
     if (!stream) {
         return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
     }
-    status = is_npy(path) || idx_has_name(path) ? read_binary(path, stream, rules, array, error)
-                                                : csv_read(stream, rules, array, error);
+    const bool is_binary = is_npy(path) || idx_has_name(path);
+    status = is_binary && !(rules->is_private && is_empty(stream))
+                 ? read_binary(path, stream, rules, array, error)
+                 : csv_read(stream, rules, array, error);
     (void)fclose(stream);
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
 }

@@ -341,7 +341,8 @@ static dpot_status read_rows(struct reader *r)
         }
     }
     if (ferror(r->stream)) {
-        return dpot_error_set(r->error, DPOT_ERR_IO, "reading failed after line %zu", r->line);
+        return dpot_error_set(r->error, DPOT_ERR_IO, "reading failed after line %zu: %s", r->line,
+                              strerror(errno));
     }
     if (r->n_values == 0 && r->has_header && r->rules->is_private) {
         return dpot_error_set(r->error, DPOT_ERR_MALFORMED,

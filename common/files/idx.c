@@ -3,6 +3,7 @@
 #include "base/crypto.h"
 #include "files/gzip.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define DIMS_MAX 4
@@ -85,7 +86,9 @@ static dpot_status take(struct source *source, uint8_t *out, size_t cap, size_t 
         return gzip_read(source->gzip, out, cap, len, error);
     }
     *len = fread(out, 1, cap, source->stream);
-    return ferror(source->stream) ? dpot_error_set(error, DPOT_ERR_IO, "reading failed") : DPOT_OK;
+    return ferror(source->stream)
+               ? dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(errno))
+               : DPOT_OK;
 }
 
 static dpot_status take_all(struct source *source, uint8_t *out, size_t n, const char *what,

@@ -143,7 +143,6 @@ Test(cli, a_wrong_command_line_is_one_sentence_and_exit_code_2)
 {
     expect(RUN("make"), 2, "small make: option --in is missing: give --in F");
     expect(RUN("make", "--in", "x", "--in", "y"), 2, "option --in is given twice");
-    expect(RUN("make", "--in", "x", "--exact", "--exact"), 2, "option --exact is given twice");
     expect(RUN("make", "--in"), 2, "option --in has no value: give --in F");
     expect(RUN("make", "--in", "--exact"), 2, "option --in has no value before --exact");
     expect(RUN("make", "--in="), 2, "option --in is empty");

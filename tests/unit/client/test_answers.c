@@ -290,6 +290,24 @@ Test(answers, a_bare_answer_is_the_servers)
     dpot_client_close(client);
 }
 
+/* The HTTP library of a server answers a damaged Content-Length so, without reading the POST. */
+Test(answers, a_head_in_place_of_a_refusal_deletes_nothing)
+{
+    static const int statuses[] = {400, 409, 413};
+    dpot_client *client = with_report();
+    for (size_t i = 0; i < 3; i++) {
+        const char head[] = "HTTP/1.1 400 Bad Request\r\nDate: Mon, 01 Jan 2029 00:00:00 GMT\r\n";
+        kept = (struct test_answer){.status = statuses[i], .body_len = sizeof head - 1};
+        memcpy(kept.body, head, sizeof head - 1);
+        replays = true;
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
+        assert_says(client, "a second head");
+        cr_assert_eq(world_status(client).n_pending, 1);
+        world.clock.now_ms += 2 * HOUR_MS;
+    }
+    dpot_client_close(client);
+}
+
 Test(answers, a_refusal_in_another_encoding_is_not_the_servers)
 {
     static const struct {

@@ -83,7 +83,7 @@ Test(command, wrong_command_lines_are_refused)
     expect_exit("ot --frobnicate 1", 2, "option --frobnicate is not known");
     expect_exit("ot -x", 2, "option -x is not known");
     expect_exit("ot extra", 2, "\"extra\" is one argument too many");
-    expect_exit("ot --exact --exact", 2, "--exact is given twice");
+    expect_exit("ot --lambda 1 --lambda 1", 2, "--lambda is given twice");
     expect_exit("ot --exact=yes", 2, "--exact takes no value");
     expect_exit("ot --cost", 2, "--cost has no value");
     expect_exit("ot --cost --exact", 2, "--cost has no value before --exact: give --cost F");

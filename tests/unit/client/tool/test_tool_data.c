@@ -160,6 +160,19 @@ Test(tool_data, an_empty_vector_is_a_device_without_data)
     cr_assert_eq(json_number_of("spent_epsilon"), 1);
 }
 
+Test(tool_data, an_empty_file_of_any_name_is_a_device_without_data)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s-empty.npy", dir);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file);
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(RUN(NULL, "report", "--dir", dir, "--histogram", path, "--json"), 0, "%s", err);
+    assert_json_text("outcome", "reported");
+    (void)remove(path);
+}
+
 Test(tool_data, a_vector_on_one_line_may_be_as_long_as_a_vector_can_be)
 {
     enum { N = 100000, LEN = 21 };
