@@ -21,8 +21,9 @@ static void write_cells(const struct json_field *field, char value[CELL_SIZE],
         (void)snprintf(value, CELL_SIZE,
                        max < 1LL << 53 ? "integer, %lld to %lld" : "integer, at least %lld", min,
                        max);
-        (void)snprintf(otherwise, CELL_SIZE, field->otherwise >= (double)min ? "%.0f |" : "",
-                       field->otherwise);
+        if (field->otherwise >= (double)min) {
+            (void)snprintf(otherwise, CELL_SIZE, "%.0f |", field->otherwise);
+        }
     } else if (field->kind == JSON_KIND_NUMBER && isfinite(field->number.max)) {
         (void)snprintf(value, CELL_SIZE, "number, %g to %g", field->number.min, field->number.max);
         (void)snprintf(otherwise, CELL_SIZE, "%g |", field->otherwise);
