@@ -96,7 +96,10 @@ void json_show(char *out, size_t cap, const json_t *value)
     if (!json_is_object(value) && !json_is_array(value)) {
         text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
     }
-    (void)snprintf(out, cap, "%s", text ? text : kind);
+    const int len = snprintf(out, cap, "%s", text ? text : kind);
+    if (len >= (int)cap && cap > 5 && out[0] == '"') {
+        (void)snprintf(out + cap - 5, 5, "...\""); /* cut */
+    }
     free(text);
 }
 

@@ -256,7 +256,7 @@ static const char *describe_foreign(const struct dpot_http_answer *answer,
     if (!is_drop_status(answer->status)) {
         return NULL;
     }
-    return dpot_refusal_is_head(body)    ? "a second head without a text"
+    return dpot_refusal_is_head(body)    ? "the head of another answer"
            : !dpot_refusal_is_text(body) ? "a text in another encoding"
                                          : NULL;
 }

@@ -96,14 +96,17 @@ static bool wants_value(const struct option *options, const char *word)
     return false;
 }
 
-/* The first words of all commands, or the second ones of a group. */
+/* The first words of all commands, once for each group, or the second ones of a group. */
 static void print_words(FILE *stream, const struct program *program, const char *group)
 {
+    const char *last = "";
     for (const struct command *const *c = program->commands; *c; c++) {
         const char *word = group ? command_word_in(*c, group) : (*c)->name;
-        if (word) {
-            (void)fprintf(stream, "%.*s\n", (int)strcspn(word, " "), word);
+        const size_t len = word ? strcspn(word, " ") : 0;
+        if (len > 0 && (strncmp(word, last, len) != 0 || last[len] != ' ')) {
+            (void)fprintf(stream, "%.*s\n", (int)len, word);
         }
+        last = word ? word : last;
     }
 }
 

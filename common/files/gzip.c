@@ -44,7 +44,8 @@ void gzip_close(struct gzip *gzip)
 static dpot_status explain(gzFile file, struct dpot_error *error)
 {
     int code = Z_OK;
-    const char *text = gzerror(file, &code);
+    const char *text = gzerror(file, &code); /* "<fd:5>: what is wrong" */
+    const char *what = strstr(text, ": ");
     if (code == Z_ERRNO) {
         return dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(errno));
     }
@@ -53,7 +54,7 @@ static dpot_status explain(gzFile file, struct dpot_error *error)
     }
     return dpot_error_set(error, DPOT_ERR_MALFORMED,
                           "the compressed file is damaged or cut off (%s): fetch it again",
-                          text && *text ? text : "unexpected end");
+                          what ? what + 2 : "unexpected end");
 }
 
 dpot_status gzip_read(struct gzip *gzip, void *out, size_t cap, size_t *len,

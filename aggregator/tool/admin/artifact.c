@@ -245,10 +245,7 @@ static dpot_status run_get(struct run *run)
     struct dpot_buf bytes;
     dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
     const char *weights = NULL, *groups = NULL;
-    dpot_status status = option_require(run, "out", "a file for the values", &out);
-    if (status == DPOT_OK) {
-        status = option_output(run, "out", &out);
-    }
+    dpot_status status = option_require_output(run, "out", "a file for the values", &out);
     if (status == DPOT_OK) {
         status = option_array_output(run, "weights-out", &weights);
     }

@@ -285,10 +285,7 @@ static dpot_status run_fetch(struct run *run)
         status = option_require(run, "server", "the URL of the aggregator", &text);
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the signed campaign", &out);
-    }
-    if (status == DPOT_OK) {
-        status = option_output(run, "out", &out);
+        status = option_require_output(run, "out", "a file for the signed campaign", &out);
     }
     if (status == DPOT_OK) {
         status = campaign_file_load(run, run->operands[0], &file);

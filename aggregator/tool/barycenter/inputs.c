@@ -171,10 +171,8 @@ dpot_status barycenter_read_options(struct barycenter_job *job)
     job->is_exact = option_is_given(run, "exact");
     job->keeps_going = option_is_given(run, "outer") && !option_is_given(run, "tol");
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the barycenter", &job->out_path);
-    }
-    if (status == DPOT_OK) {
-        status = option_array_output(run, "out", &job->out_path);
+        status =
+            option_require_array_output(run, "out", "a file for the barycenter", &job->out_path);
     }
     if (status == DPOT_OK) {
         status = option_array_output(run, "weights-out", &job->weights_path);

@@ -124,10 +124,8 @@ static dpot_status read_options(struct pooled_job *p, const char **campaign)
         status = read_numbers(p);
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the barycenter", &p->job->out_path);
-    }
-    if (status == DPOT_OK) {
-        status = option_array_output(run, "out", &p->job->out_path);
+        status =
+            option_require_array_output(run, "out", "a file for the barycenter", &p->job->out_path);
     }
     if (status == DPOT_OK) {
         status = option_array_output(run, "weights-out", &p->job->weights_path);

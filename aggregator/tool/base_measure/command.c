@@ -166,10 +166,8 @@ static dpot_status read_options(struct base_measure_job *job)
                                 &job->max_iterations);
     }
     if (status == DPOT_OK && !option_is_given(run, "verify")) {
-        status = option_require(run, "out", "a file for the base measure", &text);
-    }
-    if (status == DPOT_OK) {
-        status = option_array_output(run, "out", &job->out_path);
+        status =
+            option_require_array_output(run, "out", "a file for the base measure", &job->out_path);
     }
     return status == DPOT_OK ? option_array_output(run, "trajectory", &job->trajectory_path)
                              : status;

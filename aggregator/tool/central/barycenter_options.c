@@ -190,7 +190,8 @@ dpot_status central_read_options(struct central_barycenter *job)
         status = read_numbers(job);
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the barycenter", &job->out_path);
+        status =
+            option_require_array_output(run, "out", "a file for the barycenter", &job->out_path);
     }
-    return status == DPOT_OK ? option_array_output(run, "out", &job->out_path) : status;
+    return status;
 }

@@ -67,10 +67,7 @@ static dpot_status read_options(struct map_job *job)
         status = potentials_check(run);
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the map", &job->out_path);
-    }
-    if (status == DPOT_OK) {
-        status = option_array_output(run, "out", &job->out_path);
+        status = option_require_array_output(run, "out", "a file for the map", &job->out_path);
     }
     return status == DPOT_OK ? option_array_output(run, "potential-out", &job->potential_path)
                              : status;

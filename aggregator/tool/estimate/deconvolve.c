@@ -114,10 +114,8 @@ static dpot_status read_ending(struct deconvolve_job *job)
 static dpot_status read_outputs(struct deconvolve_job *job)
 {
     struct run *run = job->run;
-    dpot_status status = option_require(run, "out", "a file for the points", &job->out_path);
-    if (status == DPOT_OK) {
-        status = option_array_output(run, "out", &job->out_path);
-    }
+    dpot_status status =
+        option_require_array_output(run, "out", "a file for the points", &job->out_path);
     if (status == DPOT_OK) {
         status = option_array_output(run, "weights-out", &job->weights_path);
     }

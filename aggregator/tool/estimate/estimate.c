@@ -67,10 +67,10 @@ static dpot_status read_options(struct estimate *e, const char **campaign)
         status = option_number(run, "level", 0.01, 0.999, &e->level);
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the estimate", &e->out_path);
+        status = option_require_array_output(run, "out", "a file for the estimate", &e->out_path);
     }
     e->n_resamples = (size_t)n_resamples;
-    return status == DPOT_OK ? option_array_output(run, "out", &e->out_path) : status;
+    return status;
 }
 
 /* Without --method the campaign decides. */

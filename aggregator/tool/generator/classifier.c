@@ -65,10 +65,7 @@ static dpot_status read_options(struct lesson *l)
         status = RUN_USAGE(run, "--test-images and --test-labels go together: give both");
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the classifier", &text);
-    }
-    if (status == DPOT_OK) {
-        status = option_output(run, "out", &l->out);
+        status = option_require_output(run, "out", "a file for the classifier", &l->out);
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "epochs", 1, EPOCHS_MAX, &l->n_epochs);

@@ -61,10 +61,7 @@ static dpot_status run_generator_sample(struct run *run)
     uint64_t n = SAMPLES_DEFAULT;
     dpot_status status = option_require(run, "model", "a generator", &path);
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the points", &out);
-    }
-    if (status == DPOT_OK) {
-        status = option_array_output(run, "out", &out);
+        status = option_require_array_output(run, "out", "a file for the points", &out);
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "n", 1, ARRAY_ENTRIES_MAX, &n);

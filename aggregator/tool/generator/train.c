@@ -117,10 +117,8 @@ static dpot_status read_checkpoint(struct train_job *job)
 static dpot_status read_options(struct train_job *job)
 {
     struct run *run = job->run;
-    dpot_status status = option_require(run, "out", "a file for the generator", &job->out_path);
-    if (status == DPOT_OK) {
-        status = option_output(run, "out", &job->out_path);
-    }
+    dpot_status status =
+        option_require_output(run, "out", "a file for the generator", &job->out_path);
     if (status == DPOT_OK) {
         status = option_array_output(run, "curve", &job->curve_path);
     }

@@ -29,3 +29,17 @@ dpot_status option_array_output(struct run *run, const char *name, const char **
     }
     return RUN_USAGE(run, "--%s is %.200s: give a name that ends in .npy or .csv", name, *out);
 }
+
+dpot_status option_require_output(struct run *run, const char *name, const char *what,
+                                  const char **out)
+{
+    const dpot_status status = option_require(run, name, what, out);
+    return status == DPOT_OK ? option_output(run, name, out) : status;
+}
+
+dpot_status option_require_array_output(struct run *run, const char *name, const char *what,
+                                        const char **out)
+{
+    const dpot_status status = option_require(run, name, what, out);
+    return status == DPOT_OK ? option_array_output(run, name, out) : status;
+}

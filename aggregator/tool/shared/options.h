@@ -10,8 +10,14 @@
  * second "-", or a path that is an input or another output of the run (tool/shared/conflict.h). */
 DPOT_WARN_UNUSED dpot_status option_output(struct run *run, const char *name, const char **out);
 
-/* The same for an array; its name must have a format (array_can_write). */
+/* As option_output, but refuses a missing option as option_require does. */
+DPOT_WARN_UNUSED dpot_status option_require_output(struct run *run, const char *name,
+                                                   const char *what, const char **out);
+
+/* The same two for an array; its name must have a format (array_can_write). */
 DPOT_WARN_UNUSED dpot_status option_array_output(struct run *run, const char *name,
                                                  const char **out);
+DPOT_WARN_UNUSED dpot_status option_require_array_output(struct run *run, const char *name,
+                                                         const char *what, const char **out);
 
 #endif

@@ -30,9 +30,9 @@ static dpot_status read_options(struct run *run, uint64_t *n_devices, const char
         status = option_integer(run, "devices", 1, DEVICES_MAX, n_devices);
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the devices", out);
+        status = option_require_array_output(run, "out", "a file for the devices", out);
     }
-    return status == DPOT_OK ? option_array_output(run, "out", out) : status;
+    return status;
 }
 
 static dpot_status run_population(struct run *run)

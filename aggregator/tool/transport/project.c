@@ -149,9 +149,9 @@ static dpot_status read_options(struct projection_job *job)
         status = read_stopping_rule(job);
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the result", &text);
+        status = option_require_array_output(run, "out", "a file for the result", &job->out_path);
     }
-    return status == DPOT_OK ? option_array_output(run, "out", &job->out_path) : status;
+    return status;
 }
 
 /* ---- one user ---- */

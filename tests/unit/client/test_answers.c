@@ -301,7 +301,7 @@ Test(answers, a_head_in_place_of_a_refusal_deletes_nothing)
         memcpy(kept.body, head, sizeof head - 1);
         replays = true;
         cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
-        assert_says(client, "a second head");
+        assert_says(client, "the head of another answer");
         cr_assert_eq(world_status(client).n_pending, 1);
         world.clock.now_ms += 2 * HOUR_MS;
     }

@@ -118,3 +118,15 @@ Test(json, numbers_that_json_cannot_hold_become_null)
     json_decref(b);
     json_decref(c);
 }
+
+Test(json, a_long_text_is_shown_with_both_quotes)
+{
+    char shown[16];
+    json_t *text = json_string("a text that does not fit"), *whole = json_string("abcdefghijklm");
+    json_show(shown, sizeof shown, text);
+    cr_assert_str_eq(shown, "\"a text tha...\"");
+    json_show(shown, sizeof shown, whole);
+    cr_assert_str_eq(shown, "\"abcdefghijklm\"");
+    json_decref(text);
+    json_decref(whole);
+}
