@@ -74,7 +74,7 @@ static const struct option options[] = {
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "Check configuration, keys, tokens and store.",
+    .summary = "check configuration, keys, tokens and store",
     .details = "Reads config, keys, tokens and certificate, looks up the address, opens the store, "
                "tries to\n"
                "write 4 MiB beside it, and reads every signed campaign, artifact and report in it. "

@@ -39,7 +39,7 @@ static const struct option options[] = {
 
 const struct command command_init = {
     .name = "init",
-    .summary = "Make keys, an admin token and a configuration.",
+    .summary = "make keys, an admin token and a configuration",
     .details =
         "Makes a new installation in DIR: dpotd.json, keys/ (a signing key and a seal key valid "
         "for\n"

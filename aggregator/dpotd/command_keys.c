@@ -124,7 +124,7 @@ static const struct option list_options[] = {
 
 const struct command command_keys_list = {
     .name = "keys list",
-    .summary = "Print the pin and the keys that devices seal reports for.",
+    .summary = "print the pin and the keys that devices seal reports for",
     .details =
         "Prints the pin of the signing key, which devices know, and the keys they seal reports "
         "for, with\n"
@@ -145,7 +145,7 @@ static const struct option add_options[] = {
 
 const struct command command_keys_add = {
     .name = "keys add",
-    .summary = "Make a new key to seal reports for.",
+    .summary = "make a new key to seal reports for",
     .details =
         "Makes a new key to seal reports for, valid from now. dpotd serve announces it when it is "
         "started\n"
@@ -160,7 +160,7 @@ const struct command command_keys_add = {
 
 const struct command command_keys_prune = {
     .name = "keys prune",
-    .summary = "Remove keys that have expired.",
+    .summary = "remove keys that have expired",
     .details =
         "Removes the files of seal keys that have expired: nothing is sealed for them, and what "
         "was is\n"

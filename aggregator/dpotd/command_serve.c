@@ -156,7 +156,7 @@ static const struct option options[] = {
 
 const struct command command_serve = {
     .name = "serve",
-    .summary = "Serve until SIGTERM.",
+    .summary = "serve until SIGTERM",
     .details = "Serves devices and analysts until SIGTERM or SIGINT, then finishes running "
                "requests and exits\n"
                "0, or 6 when its store was removed or replaced meanwhile, and says where what it "

@@ -112,7 +112,7 @@ static const struct option backup_options[] = {
 
 const struct command command_backup = {
     .name = "backup",
-    .summary = "Copy the store while it is served.",
+    .summary = "copy the store while it is served",
     .details = "Copies the store, as of one moment, into a new file. dpotd serve may be running: "
                "devices wait\n"
                "for nothing. What was acknowledged before the copy began is in it, so that a "
@@ -139,7 +139,7 @@ static const struct option restore_options[] = {
 
 const struct command command_restore = {
     .name = "restore",
-    .summary = "Put a copy in the store's place.",
+    .summary = "put a copy in the store's place",
     .details = "Checks a copy made by dpotd backup as dpotd doctor does, and puts it in the place "
                "of the store,\n"
                "which is kept under another name. Stop dpotd serve first (exit 6 while it serves). "
@@ -160,7 +160,7 @@ static const struct option migrate_options[] = {
 
 const struct command command_migrate = {
     .name = "migrate",
-    .summary = "Bring the store's schema up to date.",
+    .summary = "bring the store's schema up to date",
     .details =
         "Reads the store whole, as dpotd doctor does, saves a copy beside it "
         "(dpot.db.version-N-TIME)\n"

@@ -156,7 +156,7 @@ static const struct option enroll_options[] = {
 
 const struct command command_enroll = {
     .name = "enroll",
-    .summary = "Fetch, verify and store a campaign; set the privacy caps.",
+    .summary = "fetch, verify and store a campaign; set the privacy caps",
     .details =
         "Stores the settings in D/device.conf (over others only once all has worked), fetches the\n"
         "newest revision of the campaign, verifies it under the pinned key and stores it. The caps "
@@ -386,7 +386,7 @@ static const struct option report_options[] = {
 
 const struct command command_report = {
     .name = "report",
-    .summary = "Privatise data and put one report in the queue.",
+    .summary = "privatise data and put one report in the queue",
     .details =
         "Queues one privatised report for this round, of --points, --histogram or --vector. In "
         "this\n"
@@ -474,7 +474,7 @@ static const struct option consent_options[] = {
 
 const struct command command_withdraw = {
     .name = "withdraw",
-    .summary = "Consent ends: drop what waits, report nothing more.",
+    .summary = "consent ends: drop what waits, report nothing more",
     .details =
         "The user withdraws consent: reports that wait are dropped and wiped, and enroll and "
         "report are\n"
@@ -506,7 +506,7 @@ static dpot_status run_grant(struct run *run)
 
 const struct command command_grant = {
     .name = "grant",
-    .summary = "Consent is given again.",
+    .summary = "consent is given again",
     .details = "The user consents again.",
     .example = "dpot-device grant --dir device",
     .options = consent_options,

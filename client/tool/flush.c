@@ -265,7 +265,7 @@ static const struct option options[] = {
 
 const struct command command_flush = {
     .name = "flush",
-    .summary = "Send what is due and wait for the answers.",
+    .summary = "send what is due and wait for the answers",
     .details =
         "Sends what is due, waits for what is not due yet, until nothing is pending or SECONDS are "
         "over\n"

@@ -208,7 +208,7 @@ static const struct option options[] = {
 
 const struct command command_status = {
     .name = "status",
-    .summary = "Print what was spent, and what became of every report.",
+    .summary = "print what was spent, and what became of every report",
     .details = "Prints what was spent of every cap and what became of every report: submitted is "
                "the sum of all\n"
                "other counts, whatever crashed or was killed.",
