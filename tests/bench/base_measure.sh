@@ -19,5 +19,7 @@ machine
 open_sides "$build/bin/bench_base_measure_clp"
 for problem in 'worst 100 4' 'worst 400 1' 'worst 400 4' 'worst 800 4' \
     'users 400 2' 'users 400 4' 'users 900 2'; do
-    duel "$problem" "$problem" ours:simplex theirs:clp
+    for seed in 1 2 3; do
+        duel "$problem, seed $seed" "$problem $seed" ours:simplex theirs:clp
+    done
 done

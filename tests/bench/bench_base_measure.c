@@ -2,10 +2,11 @@
  * thread. Linked twice, with the simplex method of solve/base_measure/lp.h and with Clp behind the
  * same header (base_measure_clp.c).
  *
- *   SOLVER worst K EPSILON    the worst case over K random points of the unit square, Euclidean
- *   SOLVER users K EPSILON    300 users with 3 to 15 visits each, on a square grid of K cells
+ *   SOLVER worst K EPSILON SEED   the worst case over K random points of the unit square, Euclidean
+ *   SOLVER users K EPSILON SEED   300 users with 3 to 15 visits each, on a square grid of K cells
  *
- * SOLVER is ignored: it names the side in the output. The value is the objective. */
+ * SOLVER is ignored: it names the side in the output. SEED draws the points or the users. The value
+ * is the objective. */
 #include "ot/linalg.h"
 #include "solve/base_measure/base_measure.h"
 #include "solve/run/draw.h"
@@ -18,9 +19,11 @@
 #define N_USERS 300
 #define K_MAX 3000
 
+static uint64_t seed; /* of the request */
+
 static double uniform(size_t stream, size_t index)
 {
-    return (double)draw_uniform(7, stream, index);
+    return (double)draw_uniform(seed, stream, index);
 }
 
 static void fill_costs(size_t k, bool is_grid, double *cost)
@@ -95,11 +98,12 @@ static void find_for_users(struct base_measure_problem *problem)
 static void play(void *ctx, char *const words[TURN_WORDS + 1], size_t n_words)
 {
     (void)ctx;
-    const unsigned long k = n_words == 4 ? strtoul(words[2], NULL, 10) : 0;
+    const unsigned long k = n_words == 5 ? strtoul(words[2], NULL, 10) : 0;
     if (k == 0 || k > K_MAX) {
-        turn_absent("the request is: SOLVER worst|users K EPSILON");
+        turn_absent("the request is: SOLVER worst|users K EPSILON SEED");
         return;
     }
+    seed = strtoul(words[4], NULL, 10);
     const bool has_users = strcmp(words[1], "users") == 0;
     double *cost = turn_memory(k * k, sizeof *cost);
     struct base_measure_problem problem = {.n_rows = k,
