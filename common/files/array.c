@@ -11,6 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define NAMES_SHOWN 4 /* in a sentence */
+#define NAMES_SHOWN_MAX 200
+
 const struct array_rules array_rules_public = {.entries_log2 = 28, .bytes_log2 = 62};
 const struct array_rules array_rules_private = {
     .entries_log2 = 24, .bytes_log2 = 28, .is_private = true};
@@ -33,12 +36,14 @@ dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols, bool i
 void array_release(struct array *array)
 {
     dpot_free_array(NULL, array->values, array->n_rows * array->n_cols, sizeof *array->values);
+    dpot_free_array(NULL, array->names, array->n_cols, sizeof *array->names);
     *array = (struct array){0};
 }
 
 void array_wipe(struct array *array)
 {
     dpot_free_secret(NULL, array->values, array->n_rows * array->n_cols, sizeof *array->values);
+    dpot_free_secret(NULL, array->names, array->n_cols, sizeof *array->names);
     *array = (struct array){0};
 }
 
@@ -99,12 +104,13 @@ static bool is_empty(FILE *stream)
     return fstat(fileno(stream), &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0;
 }
 
-static dpot_status read_path(const char *path, const struct array_rules *rules, struct array *array,
+static dpot_status read_path(const char *path, const struct array_form *form, struct array *array,
                              struct dpot_error *error)
 {
+    const struct array_rules *rules = form->is_private ? &array_rules_private : &array_rules_public;
     *array = (struct array){0};
     if (strcmp(path, "-") == 0) {
-        const dpot_status status = csv_read(stdin, rules, array, error);
+        const dpot_status status = csv_read(stdin, rules, form, array, error);
         return status == DPOT_OK ? status : dpot_error_prefix(error, status, "standard input");
     }
     dpot_status status = check_kind(path, error);
@@ -118,40 +124,61 @@ static dpot_status read_path(const char *path, const struct array_rules *rules, 
     const bool is_binary = is_npy(path) || idx_has_name(path);
     status = is_binary && !(rules->is_private && is_empty(stream))
                  ? read_binary(path, stream, rules, array, error)
-                 : csv_read(stream, rules, array, error);
+                 : csv_read(stream, rules, form, array, error);
     (void)fclose(stream);
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
 }
 
-dpot_status array_read_names(const char *path, size_t n_max, char names[][ARRAY_NAME_MAX],
-                             size_t *n, struct dpot_error *error)
+dpot_status array_read_form(const char *path, const struct array_form *form, struct array *array,
+                            struct dpot_error *error)
 {
-    struct stat info;
-    *n = 0;
-    if (strcmp(path, "-") == 0 || is_npy(path) || idx_has_name(path) ||
-        (stat(path, &info) == 0 && !S_ISREG(info.st_mode))) {
-        return DPOT_OK; /* a pipe has been read: opening it again would block */
+    const dpot_status status = read_path(path, form, array, error);
+    if (!form->is_private || status != DPOT_ERR_SHAPE || array->n_cols == 0) {
+        return status;
     }
-    FILE *stream = fopen(path, "rb");
-    if (!stream) {
-        return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
+    array->n_cols = array->names ? array->n_cols : 0;
+    return DPOT_OK; /* rows alone are missing */
+}
+
+/* The short forms leave nothing to release after a failure. */
+static void forget_names(struct array *array, dpot_status status)
+{
+    if (status != DPOT_OK) {
+        dpot_free_secret(NULL, array->names, array->n_cols, sizeof *array->names);
+        array->names = NULL;
     }
-    const dpot_status status = csv_read_names(stream, n_max, names, n, error);
-    (void)fclose(stream);
-    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
 }
 
 dpot_status array_read(const char *path, struct array *array, struct dpot_error *error)
 {
-    return read_path(path, &array_rules_public, array, error);
+    const dpot_status status = array_read_form(path, &(struct array_form){0}, array, error);
+    forget_names(array, status);
+    return status;
 }
 
 dpot_status array_read_private(const char *path, struct array *array, struct dpot_error *error)
 {
-    const dpot_status status = read_path(path, &array_rules_private, array, error);
-    const bool lacks_rows_alone = status == DPOT_ERR_SHAPE && array->n_cols > 0;
-    array->n_cols = array->values ? array->n_cols : 0;
-    return lacks_rows_alone ? DPOT_OK : status;
+    return array_read_form(path, &(struct array_form){.is_private = true}, array, error);
+}
+
+bool array_explain_names(const char *path, const struct array_form *form, const struct array *array,
+                         struct dpot_error *sentence)
+{
+    char names[NAMES_SHOWN_MAX] = "";
+    if (array->names_line == 0 || !array->names) {
+        return false;
+    }
+    for (size_t j = 0, len = 0; j < array->n_cols && len < sizeof names && !form->is_private; j++) {
+        len += (size_t)snprintf(names + len, sizeof names - len, "%s%.40s", j > 0 ? ", " : ": ",
+                                j < NAMES_SHOWN ? array->names[j] : "...");
+        if (j == NAMES_SHOWN) {
+            break;
+        }
+    }
+    (void)dpot_error_set(
+        sentence, DPOT_OK, "%s: line %zu has no number and is taken for the names of the columns%s",
+        strcmp(path, "-") == 0 ? "standard input" : path, array->names_line, names);
+    return true;
 }
 
 /* Called before the file is opened: every entry must be exact in the type. */
@@ -190,7 +217,9 @@ static dpot_status write_as(const char *path, const struct array *array, enum ar
         if (names) {
             (void)fprintf(output.stream, "%s\n", names); /* output_commit checks ferror */
         }
-        csv_write(output.stream, array, type);
+        struct array rows = *array;
+        rows.names = names ? NULL : rows.names;
+        csv_write(output.stream, &rows, type);
     }
     return output_commit(&output, error);
 }
