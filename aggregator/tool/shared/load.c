@@ -40,6 +40,16 @@ dpot_status load_array(struct run *run, const char *name, struct array *array)
     return status;
 }
 
+dpot_status load_private(struct run *run, const char *name, struct array *array)
+{
+    const struct array_form form = {.is_private = true, .is_large = true};
+    const dpot_status status = load_form(run, name, &form, array);
+    if (status != DPOT_OK) {
+        array_wipe(array);
+    }
+    return status;
+}
+
 dpot_status load_finite(struct run *run, const char *name, struct array *array)
 {
     dpot_status status = load_array(run, name, array);
