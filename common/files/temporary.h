@@ -1,9 +1,9 @@
 /* Files under a temporary name, until they are complete.
  *
  * The name is FOLDER/.dpot-<16 hex digits>.tmp: short whatever the name of the target, unique by
- * random digits, and created exclusively, so that no two writers share one, also in containers whose
- * process ids are equal. A writer holds a lock (flock) on its file. A file of this name without the
- * lock was left by a killed program: nothing reads it and it may be removed. */
+ * random digits, and created exclusively, so that no two writers share one, also in containers
+ * whose process ids are equal. A writer holds a lock (flock) on its file. A file of this name
+ * without the lock was left by a killed program: nothing reads it and it may be removed. */
 #ifndef DPOT_FILES_TEMPORARY_H
 #define DPOT_FILES_TEMPORARY_H
 

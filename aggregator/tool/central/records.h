@@ -45,8 +45,8 @@ DPOT_WARN_UNUSED dpot_status records_check_options(struct run *run);
  * of an empty file without a header, which is accepted where the number of records is private; 0:
  * an empty file is refused. Only the form of the file is validated: coordinates that are no
  * finite numbers are filled by region_load, counts that are none, or negative, are 0, above 2^32
- * they are 2^32, and fractions are cut. Exit code 2: columns that do not exist or are given twice; 3:
- * a group that is no finite number, too many groups. */
+ * they are 2^32, and fractions are cut. Exit code 2: columns that do not exist or are given twice;
+ * 3: a group that is no finite number, too many groups. */
 DPOT_WARN_UNUSED dpot_status records_load(struct run *run, size_t empty_dim,
                                           struct records *records);
 void records_release(struct records *records);
