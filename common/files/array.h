@@ -39,7 +39,7 @@ extern const struct array_rules array_rules_public, array_rules_private;
 enum array_header {
     ARRAY_HEADER_AUTO = 0, /* the first line decides: files/csv.h */
     ARRAY_HEADER_YES = 1,  /* the first line holds the names of the columns, whatever they are */
-    ARRAY_HEADER_NO = 2,   /* it is a row of numbers */
+    ARRAY_HEADER_NO = 2,   /* it is a row, unless columns are chosen by names */
 };
 
 /* What the user says of a file. Zeroed: all columns, a header by the first line, public data. */

@@ -28,7 +28,8 @@ struct table {
     size_t n_names, names_line;
     double *values; /* (cap), n_values used */
     size_t n_values, cap;
-    size_t n_blank; /* empty lines before this one */
+    size_t n_blank;    /* empty lines before this one */
+    size_t n_comments; /* lines before the first row that begin with '#' */
 };
 
 /* ---- memory ---- */
@@ -300,18 +301,30 @@ static dpot_status refuse_first_row(const struct table *t, const struct census *
                       : " beside numbers: a row has only numbers, a header has none");
 }
 
-/* Declared: by the form, or because it names columns and no comment did. */
+/* Declared: by the form, or because it chooses columns by names and no comment has names. */
 static bool is_declared(const struct table *t)
 {
     return t->form->header == ARRAY_HEADER_YES ||
-           (t->form->header == ARRAY_HEADER_AUTO && t->form->columns && !t->names &&
-            columns_has_names(t->form->columns));
+           (t->form->columns && !t->names && columns_has_names(t->form->columns));
 }
 
 static dpot_status keep_declared(struct table *t)
 {
     const dpot_status status = keep_names(t, *csv_lines_text(&t->lines, 0) == '#');
     return status == DPOT_OK ? choose(t) : status;
+}
+
+/* Where private data have no header, a comment is a row without numbers: whether a record begins
+ * with '#' changes no number of rows. */
+static dpot_status take_comments(struct table *t)
+{
+    dpot_status status = DPOT_OK;
+    for (; t->is_private && t->form->header == ARRAY_HEADER_NO && t->n_comments > 0 &&
+           status == DPOT_OK;
+         t->n_comments--) {
+        status = push_missing_row(t);
+    }
+    return status;
 }
 
 /* The first line that is neither empty nor a comment settles the width, names and choice. */
@@ -336,6 +349,10 @@ static dpot_status take_first(struct table *t)
         t->names_line = t->lines.line;
         return status;
     }
+    status = take_comments(t);
+    if (status != DPOT_OK) {
+        return status;
+    }
     const bool is_row = census.n_of[CSV_NUMBER] + census.n_long == t->choice.n;
     return t->is_private || is_row ? push_row(t) : refuse_first_row(t, &census);
 }
@@ -354,14 +371,20 @@ static dpot_status take_blanks(struct table *t)
     return status;
 }
 
+static dpot_status take_blank(struct table *t)
+{
+    const size_t most = t->is_private ? (size_t)1 << t->lines.rules->entries_log2 : BLANKS_MAX;
+    return ++t->n_blank <= most ? DPOT_OK
+                                : dpot_error_set(t->error, DPOT_ERR_TOO_LARGE,
+                                                 "line %zu is one empty line too many (at most %zu "
+                                                 "in a row)",
+                                                 t->lines.line, most);
+}
+
 static dpot_status take_line(struct table *t)
 {
     if (t->lines.is_blank) {
-        t->n_blank++;
-        return t->is_private || t->n_blank < BLANKS_MAX
-                   ? DPOT_OK
-                   : refuse(t, DPOT_ERR_TOO_LARGE, 0, NULL,
-                            "is one empty line too many (at most 1000 in a row)");
+        return take_blank(t);
     }
     dpot_status status = take_blanks(t);
     if (status != DPOT_OK) {
@@ -370,7 +393,8 @@ static dpot_status take_line(struct table *t)
     if (t->n_fields > 0) {
         return push_row(t);
     }
-    if (*csv_lines_text(&t->lines, 0) == '#' && t->form->header == ARRAY_HEADER_AUTO) {
+    if (*csv_lines_text(&t->lines, 0) == '#' && t->form->header != ARRAY_HEADER_YES) {
+        t->n_comments++;
         return keep_names(t, true);
     }
     status = take_first(t);
