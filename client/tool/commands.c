@@ -310,7 +310,7 @@ const struct command command_report = {
         "A refusal charges nothing. Nothing of the file is written anywhere.\n\n"
         "Files are text tables or .npy, - is a table on stdin. A field that is no number counts as "
         "missing,\n"
-        "and no message says so: dpot convert --in F --out - shows what it refuses. A place with "
+        "and no message says so: dpot convert refuses such a file and shows why. A place with "
         "a\n"
         "missing coordinate is left out; without a place, as with an empty file, the report is "
         "that of a\n"

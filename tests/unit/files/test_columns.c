@@ -4,6 +4,7 @@
 #include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 TestSuite(columns, .init = folder_make, .fini = folder_remove);
@@ -51,7 +52,7 @@ Test(columns, long_names_are_cut_between_characters)
 {
     char text[300] = "";
     memset(text, 'x', ARRAY_NAME_MAX - 2);
-    (void)strcat(text, "\xC3\xA9rest\n1\n");
+    (void)snprintf(text + ARRAY_NAME_MAX - 2, 20, "%s", "\xC3\xA9rest\n1\n");
     cr_assert_eq(read_columns(text, NULL, ARRAY_HEADER_AUTO), DPOT_OK);
     cr_assert_eq(strlen(array.names[0]), ARRAY_NAME_MAX - 2);
     array_release(&array);

@@ -79,11 +79,15 @@ Test(tool_data, no_entry_of_a_histogram_decides_whether_a_report_is_made)
     static const char *const entries[] = {"1", "NA", "word", "\"", "1,5", "\xFF", "# 1", "1e999"};
     const unsigned size = (unsigned)authority.campaign.domain.size;
     for (size_t i = 0; i < 2 * (sizeof entries / sizeof entries[0]); i++) {
+        const unsigned n_lines = size + i % 2; /* one more: a header, whatever it is */
         char text[4096] = "";
-        for (unsigned j = 0; j < size + i % 2; j++) { /* one line more: a header, whatever it is */
-            (void)strcat(strcat(text, j == 1 ? entries[i / 2] : "1"), "\n");
+        size_t len = 0;
+        for (unsigned j = 0; j < n_lines; j++) {
+            const bool is_odd = j == (i % 2 ? n_lines - 1 : 1);
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s\n",
+                                    is_odd ? entries[i / 2] : "1");
         }
-        assert_is_content("--histogram", text, strlen(text));
+        assert_is_content("--histogram", text, len);
     }
 }
 
