@@ -142,7 +142,7 @@ static void remove_left(int folder, const char *name)
     static const char *const tails[] = {"", "-journal", "-wal", "-shm"};
     for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
         char full[TEMPORARY_NAME_SIZE + 8];
-        (void)snprintf(full, sizeof full, "%s%s", name, tails[i]);
+        (void)snprintf(full, sizeof full, "%.*s%s", TEMPORARY_NAME_SIZE - 1, name, tails[i]);
         (void)unlinkat(folder, full, 0);
     }
 }
