@@ -10,6 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
+
+#define ACCESS_LIST_MAX 4096 /* bytes: 511 entries */
 
 static dpot_status fail(struct dpot_error *error, const char *what, const char *path)
 {
@@ -31,16 +36,39 @@ static char *resolve(const char *path)
 
 /* ---- the temporary file ---- */
 
-/* Gives a file that was created with mode 0600 owner, group and mode of the one that it replaces.
- * If the group cannot be kept, another group gets no more than everybody had. */
-static void copy_mode(int fd, const struct stat *old)
+/* Copies the access list of `path`, whose mask the mode shows as the bits of the group. False: it
+ * has one that cannot be copied. */
+static bool copy_access_list(const char *path, int fd)
+{
+#ifdef __linux__
+    static const char name[] = "system.posix_acl_access";
+    char list[ACCESS_LIST_MAX];
+    const ssize_t len = getxattr(path, name, list, sizeof list);
+    if (len < 0) {
+        const bool is_long = errno == ERANGE;
+        (void)fremovexattr(fd, name); /* given by the folder */
+        return !is_long;
+    }
+    return fsetxattr(fd, name, list, (size_t)len, 0) == 0;
+#else
+    (void)path;
+    (void)fd;
+    return true;
+#endif
+}
+
+/* Gives a file that was created with mode 0600 owner, group and mode of the one at `path`, which it
+ * replaces. If the group or its access list cannot be kept, another group gets no more than
+ * everybody had. */
+static void copy_mode(const char *path, int fd, const struct stat *old)
 {
     struct stat new;
     mode_t mode = old->st_mode & 0777;
     if (fchown(fd, old->st_uid, old->st_gid) != 0) {
         (void)!fchown(fd, (uid_t)-1, old->st_gid);
     }
-    if (fstat(fd, &new) != 0 || new.st_gid != old->st_gid) {
+    const bool has_list = copy_access_list(path, fd);
+    if (!has_list || fstat(fd, &new) != 0 || new.st_gid != old->st_gid) {
         mode = (mode & ~(mode_t)S_IRWXG) | (mode & ((mode & S_IRWXO) << 3));
     }
     (void)fchmod(fd, mode); /* fails on file systems without modes, which keep theirs */
@@ -68,7 +96,7 @@ static bool create(const char *path, const struct stat *old, struct temporary *t
         errno = reason;
     }
     if (is_created && old) {
-        copy_mode(temporary->fd, old);
+        copy_mode(path, temporary->fd, old);
     }
     return is_created;
 }

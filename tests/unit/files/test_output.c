@@ -1,13 +1,18 @@
+#define _GNU_SOURCE /* unshare */
+
 #include "folder.h"
 
 #include "files/output.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 TestSuite(output, .init = folder_make, .fini = folder_remove);
@@ -229,4 +234,45 @@ Test(output, a_writable_file_in_a_read_only_folder_is_overwritten_in_place)
     cr_assert_eq(chmod(folder_path("."), 0777), 0);
     cr_assert_eq(folder_read("a", text, sizeof text), 3);
     cr_assert_eq(count_files(), 1);
+}
+
+/* As a container gets one file of its host. Root only: elsewhere there are no mounts. */
+Test(output, a_file_that_is_mounted_alone_is_overwritten_in_place)
+{
+    struct dpot_error error;
+    char text[32] = {0};
+    (void)folder_write("host", "what the host had", 17);
+    (void)folder_write("a", "", 0);
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount(folder_path("host"), folder_path("a"), NULL, MS_BIND, NULL) != 0) {
+        cr_skip_test("this user may not mount");
+    }
+    cr_assert_eq(output_write(folder_path("a"), "new", 3, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(umount(folder_path("a")), 0);
+    cr_assert_eq(folder_read("host", text, sizeof text), 3);
+    cr_assert_eq(memcmp(text, "new", 3), 0);
+    cr_assert_eq(folder_read("a", text, sizeof text), 0);
+    cr_assert_eq(count_files(), 2);
+}
+
+/* The mode then shows the mask of the list: taken for the group's, it would open the file. */
+Test(output, an_access_list_of_a_replaced_file_is_kept)
+{
+    static const char name[] = "system.posix_acl_access";
+    static const unsigned char list[] = {2,   0,   0,   0, /* version; then tag, bits, id of each */
+                                         1,   0,   6,   0,   255, 255, 255, 255, 2,   0,
+                                         4,   0,   210, 4,   0,   0,   4,   0,   0,   0,
+                                         255, 255, 255, 255, 16,  0,   4,   0,   255, 255,
+                                         255, 255, 32,  0,   0,   0,   255, 255, 255, 255};
+    struct dpot_error error;
+    unsigned char found[64];
+    const char *path = folder_write("a", "old", 3);
+    if (setxattr(path, name, list, sizeof list, 0) != 0) {
+        cr_skip_test("this file system has no access lists");
+    }
+    cr_assert_eq(mode_of(path), 0640);
+    cr_assert_eq(output_write(path, "new", 3, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(getxattr(path, name, found, sizeof found), (ssize_t)sizeof list);
+    cr_assert_arr_eq(found, list, sizeof list);
+    cr_assert_eq(mode_of(path), 0640);
 }
