@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,6 +148,7 @@ static void start(struct tls_server *server)
     cr_assert_eq(pipe(ends), 0);
     server->process = fork();
     if (server->process == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails */
         (void)dup2(ends[1], 1);
         (void)close(ends[0]);
         (void)execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert",
