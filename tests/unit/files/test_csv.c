@@ -166,6 +166,7 @@ Test(csv, columns_may_be_separated_by_semicolons_and_tabs)
     expect_read("sep=;\r\nx;y\r\n1;2\r\n3;4\r\n", 2, 2, values);
     expect_read("sep=,\n1,2\n3,4\n", 2, 2, values);
     expect_read("# made; by hand\n1,2\n3,4\n", 2, 2, values);
+    expect_read("# 5\" pipes, \"new\n1,2\n3,4\n", 2, 2, values);
     expect_read(" 1\t,2\t\n3 ,\t4\n", 2, 2, values);
 }
 
