@@ -171,8 +171,14 @@ static dpot_status add_nul(const struct csv_lines *l, struct draft *draft)
                : refuse(l, DPOT_ERR_MALFORMED, "has a NUL byte: this is no table of text in UTF-8");
 }
 
-/* Reads up to a separator, the end of the line or of the file, which goes to *stop. In private
- * files a quote does not reach beyond its line, so that no record swallows another. */
+/* Whether the line begins with '#', as far as it was read, and no row came before. */
+static bool is_comment(const struct csv_lines *l)
+{
+    return l->keep_max == SIZE_MAX && l->n_fields > 0 && *csv_lines_text(l, 0) == '#';
+}
+
+/* Reads up to a separator, the end of the line or of the file, which goes to *stop. In comments and
+ * private files a quote does not reach beyond its line, so that no record swallows another. */
 static dpot_status read_draft(struct csv_lines *l, struct draft *draft, int *stop)
 {
     for (;;) {
@@ -181,7 +187,7 @@ static dpot_status read_draft(struct csv_lines *l, struct draft *draft, int *sto
             status = take(l, stop);
         }
         const char c = (char)*stop;
-        const bool is_inside = draft->is_open && !l->rules->is_private;
+        const bool is_inside = draft->is_open && !l->rules->is_private && !is_comment(l);
         if (status != DPOT_OK || *stop == EOF || (c == '\n' && !is_inside) ||
             (c == l->separator && !draft->is_open)) {
             return status;
@@ -216,7 +222,7 @@ static dpot_status read_field(struct csv_lines *l, int *stop)
     dpot_status status = read_draft(l, &draft, stop);
     if (status == DPOT_OK && draft.is_open) {
         draft.field.is_broken = true;
-        status = l->rules->is_private
+        status = l->rules->is_private || is_comment(l)
                      ? DPOT_OK
                      : refuse(l, DPOT_ERR_MALFORMED, "has a quote that is not closed");
     }

@@ -55,8 +55,7 @@ Test(tool_data, no_record_decides_whether_a_report_is_made_or_what_is_said)
         "-\n2\n",
         "NA\n2\n",
         "nan\n",
-        "\xE2\x88\x92"
-        "33\n",
+        "\xE2\x88\x92 33\n",
         "1\nword\n3\n",
         "1\n2,5\n",
         "1\n\n2\n",
@@ -64,8 +63,7 @@ Test(tool_data, no_record_decides_whether_a_report_is_made_or_what_is_said)
         "1\n\"\n2\n",
         "a\x01\n1\n",
         "\xC3\n1\n",
-        "\xEF\xBB\xBF"
-        "1\n",
+        "\xEF\xBB\xBF 1\n",
         "1 2\n",
     };
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
