@@ -125,7 +125,9 @@ Test(uploader, a_single_report_that_is_refused_as_malformed_is_dropped)
     for (size_t i = 0; i < 2; i++) {
         world.clock.now_ms = OPENS_MS + (int64_t)i * DAY_MS;
         cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-        cr_assert_eq(pump_with(client, (struct test_script){.status = statuses[i]}), DPOT_OK);
+        cr_assert_eq(
+            pump_with(client, (struct test_script){.status = statuses[i], .is_refusal = true}),
+            DPOT_OK);
         const struct dpot_client_status status = world_status(client);
         cr_assert_eq(status.n_dropped_malformed, i + 1);
         cr_assert_eq(status.n_pending, 0);
@@ -137,7 +139,8 @@ Test(uploader, a_single_report_that_is_refused_as_malformed_is_dropped)
 Test(uploader, a_closed_round_drops_the_report_as_closed)
 {
     dpot_client *client = with_report();
-    cr_assert_eq(pump_with(client, (struct test_script){.status = 409}), DPOT_OK);
+    cr_assert_eq(pump_with(client, (struct test_script){.status = 409, .is_refusal = true}),
+                 DPOT_OK);
     const struct dpot_client_status status = world_status(client);
     cr_assert_eq(status.n_dropped_closed, 1);
     assert_conserved(&status);
