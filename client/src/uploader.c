@@ -223,8 +223,8 @@ static bool find_new_keys(struct pump *pump, struct dpot_slot *slot)
     return status == DPOT_OK;
 }
 
-/* A receipt that names no POST, as older servers write it, is three bytes, which anything may be: it
- * must have the type that dpotd gives it. */
+/* A receipt that names no POST, as older servers write it, is three bytes, which anything may be:
+ * it must have the type that dpotd gives it. */
 static bool is_stray_receipt(const struct dpot_http_answer *answer, size_t len)
 {
     return find_row(answer->status)->action == ACTION_RECEIPT && !answer->is_protobuf &&
