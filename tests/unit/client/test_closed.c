@@ -125,10 +125,15 @@ Test(closed, the_last_answer_counts)
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
     test_transport_script(&world.network, (struct test_script){.status = 404});
     test_transport_script(&world.network,
-                          (struct test_script){.status = 202, .body = rejected_closed});
+                          (struct test_script){.status = 202,
+                                               .content_type = "application/x-protobuf",
+                                               .body = rejected_closed});
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NOT_FOUND);
     assert_refused(2, 2);
-    test_transport_script(&world.network, (struct test_script){.status = 202, .body = "\n\1\1"});
+    test_transport_script(&world.network,
+                          (struct test_script){.status = 202,
+                                               .content_type = "application/x-protobuf",
+                                               .body = "\n\1\1"});
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
     world.clock.now_ms = OPENS_MS + 2 * DAY_MS + HOUR_MS;
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
@@ -213,7 +218,9 @@ Test(closed, a_revision_that_somebody_closed_drops_its_report_at_once)
 
 Test(closed, a_server_time_that_is_none_is_not_repeated)
 {
-    static const char *const times[] = {"", "\x1b[31mnow",
+    static const char *const times[] = {"",
+                                        "\xc2\x9b"
+                                        "31mnow",
                                         "2023-11-17T00:00:00Z2023-11-17T00:00:00Z"};
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
