@@ -7,8 +7,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Bytes read of a refused body, so that its sender can read the answer. */
-#define DISCARD_MAX ((size_t)16 << 20)
+/* Bytes read of a body that is refused while it comes, so that its sender can read the answer. */
+#define DISCARD_MAX LINGER_BYTES_MAX
 #define SLOWEST_READER ((int64_t)64) /* bytes per ms at which an answer must be read */
 
 /* ---- refusing ---- */
@@ -35,6 +35,7 @@ static void refuse_too_large(struct exchange *x)
                          "the body is larger than %zu bytes: send less at a time",
                          route_body_max(x->server->config.app, x->route));
     refuse(x, 413, DPOT_ERR_TOO_LARGE, error.text);
+    http_response_add(&x->response, "batch", ""); /* unread, too */
 }
 
 static void refuse_busy(struct exchange *x)
@@ -141,10 +142,12 @@ static void check_head(struct exchange *x, struct MHD_Connection *connection)
 {
     const char *allow = NULL;
     const char *ambiguity = head_find_ambiguity(connection, &x->line);
-    if (ambiguity) {
-        refuse_head(x, 400, ambiguity);
+    const char *path = head_find_path(x->request.path);
+    if (ambiguity || !path) {
+        refuse_head(x, 400, ambiguity ? ambiguity : "the address names no host, or a user");
         return;
     }
+    x->request.path = path;
     if (head_has_chunks(connection)) {
         refuse_head(x, 411, "the body comes in chunks: send it with its Content-Length");
         return;
@@ -369,13 +372,9 @@ static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connecti
         deadlines_enter(x->server->deadlines, x->deadline, DEADLINE_BODY);
     }
     check_head(x, connection);
-    /* Closing on unread bytes may lose the answer, so a refused body is read, within limits.
-     * Senders that wait for 100 Continue, and those of far too much, are answered at once. */
-    if (x->is_refused && (x->closes || head_value(connection, MHD_HTTP_HEADER_EXPECT) ||
-                          announced_length(connection) > DISCARD_MAX)) {
-        return answer(x, connection);
-    }
-    return MHD_YES;
+    /* A refused body is not waited for: it may be long, or never come. */
+    x->closes = x->closes || (x->is_refused && announced_length(connection) > 0);
+    return x->closes ? answer(x, connection) : MHD_YES;
 }
 
 static enum MHD_Result take(struct exchange *x, const char *data, size_t *len)
@@ -441,15 +440,26 @@ enum MHD_Result exchange_on_request(void *ctx, struct MHD_Connection *connection
     return answer(x, connection);
 }
 
+/* The library is about to close its descriptor. */
+static void keep_open(struct server *server, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info) {
+        linger_add(server->linger, info->connect_fd);
+    }
+}
+
 void exchange_on_completed(void *ctx, struct MHD_Connection *connection, void **context,
                            enum MHD_RequestTerminationCode code)
 {
     struct server *server = ctx;
     struct exchange *x = *context;
-    (void)connection;
-    (void)code;
     if (!x) {
         return;
+    }
+    if (x->closes && code == MHD_REQUEST_TERMINATED_COMPLETED_OK) {
+        keep_open(server, connection);
     }
     if (x->pause.pause.work) { /* the connection ended before the work was answered */
         x->pause.pause.abandon(x->pause.pause.work);

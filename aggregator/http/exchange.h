@@ -5,6 +5,7 @@
 
 #include "http/deadlines.h"
 #include "http/head.h"
+#include "http/linger.h"
 #include "http/listen.h"
 #include "http/server.h"
 
@@ -15,6 +16,7 @@ struct server {
     struct server_config config;
     struct MHD_Daemon *daemon;
     struct deadlines *deadlines;
+    struct lingering *linger;
     int listen_fd; /* -1: owned by the library, or none */
     char url[LISTEN_URL_SIZE];
     pthread_mutex_t mutex; /* guards what follows */
@@ -44,7 +46,7 @@ struct exchange {
     size_t discarded; /* bytes of a refused body */
     bool is_refused;  /* `response` is the answer already */
     bool is_answered; /* the answer was queued */
-    bool closes;      /* the connection ends with the answer */
+    bool closes;      /* the connection ends with the answer, and bytes may follow unread */
     bool has_head;    /* the head is complete, and the request is counted as running */
     struct head_line line;
     int64_t started_ms;

@@ -165,6 +165,21 @@ bool head_has_blank(const char *address)
     return has_control(address, strlen(address)) || strpbrk(address, " \t") != NULL;
 }
 
+const char *head_find_path(const char *address)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        const size_t len = strlen(schemes[i]);
+        if (strncasecmp(address, schemes[i], len) == 0) {
+            const char *authority = address + len;
+            const size_t authority_len = strcspn(authority, "/");
+            const char *path = authority[authority_len] ? authority + authority_len : "/";
+            return authority_len == 0 || memchr(authority, '@', authority_len) ? NULL : path;
+        }
+    }
+    return address;
+}
+
 bool head_has_chunks(struct MHD_Connection *connection)
 {
     return head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;

@@ -73,6 +73,10 @@ const struct route *routes_find(struct http_request *request, const char **allow
 {
     const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
     bool has_get = false, has_post = false;
+    if (strcmp(method, "OPTIONS") == 0 && strcmp(request->path, "*") == 0) {
+        *allow = allowed.both; /* of the server as a whole */
+        return NULL;
+    }
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (!match(table[i].pattern, request)) {
             continue;

@@ -124,6 +124,9 @@ static dpot_status start(struct server *server, struct dpot_error *error)
                   "note=\"plain HTTP beyond this machine: put a TLS proxy in front or set tls\"");
     }
     status = deadlines_new(config->threads, config->max_connections, &server->deadlines);
+    if (status == DPOT_OK) {
+        status = linger_new(exchange_timeout_ms(server), &server->linger);
+    }
     if (status != DPOT_OK) {
         return dpot_error_set(error, status, "starting a thread failed: free memory");
     }
@@ -218,6 +221,7 @@ void server_close(struct server *server, unsigned drain_ms)
         MHD_stop_daemon(server->daemon); /* closes the listening socket */
         server->listen_fd = -1;
     }
+    linger_free(server->linger);
     deadlines_free(server->deadlines);
     if (server->listen_fd >= 0) {
         (void)close(server->listen_fd);

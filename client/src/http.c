@@ -49,10 +49,12 @@ static bool looks_like_html(const uint8_t *data, size_t len)
     return data[at + 1] == '!' || data[at + 1] == '?' || (next >= 'a' && next <= 'z');
 }
 
-static bool has_html_type(const struct dpot_http_response *response)
+/* With or without parameters. */
+static bool has_type(const struct dpot_http_response *response, const char *type)
 {
-    static const char html[] = "text/html";
-    return strncasecmp(response->content_type, html, sizeof html - 1) == 0;
+    const char *after = response->content_type + strlen(type);
+    return strncasecmp(response->content_type, type, strlen(type)) == 0 &&
+           (*after == '\0' || *after == ';' || *after == ' ');
 }
 
 /* By how the body begins; or by its Content-Type, unless the body is empty or the status is below
@@ -60,7 +62,7 @@ static bool has_html_type(const struct dpot_http_response *response)
 static bool is_web_page(const struct dpot_http_response *response, const uint8_t *body, size_t len)
 {
     return looks_like_html(body, len) ||
-           (len > 0 && response->status >= 300 && has_html_type(response));
+           (len > 0 && response->status >= 300 && has_type(response, "text/html"));
 }
 
 /* Completes and performs a request; the sentence of a failure names the URL. */
@@ -93,7 +95,8 @@ static dpot_status exchange(dpot_client *client, struct dpot_http_request *reque
     }
     answer->status = response.status;
     answer->retry_after_s = response.retry_after_s;
-    answer->has_html_type = has_html_type(&response);
+    answer->is_json = !response.content_type[0] || has_type(&response, "application/json");
+    answer->is_protobuf = has_type(&response, "application/x-protobuf");
     answer->is_web_page = out->len > len_before &&
                           is_web_page(&response, out->data + len_before, out->len - len_before);
     return DPOT_OK;

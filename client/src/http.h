@@ -8,8 +8,9 @@
 struct dpot_http_answer {
     int status;             /* HTTP status */
     uint32_t retry_after_s; /* 0: none given */
-    bool is_web_page;   /* the body is a page for people: from a proxy or a network's login page */
-    bool has_html_type; /* Content-Type text/html, which may be a default beside good bytes */
+    bool is_web_page; /* the body is a page for people: from a proxy or a network's login page */
+    bool is_json;     /* Content-Type application/json, or none: hooks may not report it */
+    bool is_protobuf; /* Content-Type application/x-protobuf */
 };
 
 /* DPOT_ERR_STATE unless there is a transport and a server. */

@@ -4,7 +4,6 @@
 #include "backoff.h"
 #include "base/clock.h"
 #include "http.h"
-#include "refusal.h"
 
 static void note_failure(struct pump *pump, dpot_status status)
 {
@@ -93,13 +92,11 @@ void dpot_pump_defer_unanswered(struct pump *pump, struct dpot_slot *slot, dpot_
     defer(pump, slot, !is_local_failure(status));
 }
 
-void dpot_pump_defer_until_over(struct pump *pump, struct dpot_slot *slot,
-                                const struct dpot_buf *body)
+void dpot_pump_defer_until_over(struct pump *pump, struct dpot_slot *slot, const char *server_time)
 {
-    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE], server_time[DPOT_RFC3339_SIZE];
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE];
     dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
     dpot_time_format(dpot_client_clock(pump->client), now);
-    (void)dpot_refusal_is_round_over(body, server_time);
     defer(pump, slot, false);
     note_failure(pump,
                  dpot_error_set(&pump->client->error, DPOT_ERR_CLOSED,
@@ -108,6 +105,15 @@ void dpot_pump_defer_until_over(struct pump *pump, struct dpot_slot *slot,
                                 "The report is kept until it is over by both",
                                 hex, (unsigned)slot->name.key.round,
                                 server_time[0] ? server_time : "no time given", now));
+}
+
+void dpot_pump_defer_unread(struct pump *pump, struct dpot_slot *slot, int http_status)
+{
+    defer(pump, slot, false);
+    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_SERVER,
+                                      "the server refused the report unread (HTTP status %d): it "
+                                      "is kept, and sent again later",
+                                      http_status));
 }
 
 void dpot_pump_defer_other_batch(struct pump *pump, struct dpot_slot *slot, int http_status)

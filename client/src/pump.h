@@ -34,15 +34,18 @@ void dpot_pump_defer_without_receipt(struct pump *pump, struct dpot_slot *slot, 
 void dpot_pump_defer_foreign(struct pump *pump, struct dpot_slot *slot, int http_status,
                              const char *foreign);
 
+/* dpotd's refusal of a POST whose body it did not read, because of the announced length for
+ * instance: it names none. */
+void dpot_pump_defer_unread(struct pump *pump, struct dpot_slot *slot, int http_status);
+
 /* A refusal that names another POST than was sent. */
 void dpot_pump_defer_other_batch(struct pump *pump, struct dpot_slot *slot, int http_status);
 
 /* The round has not opened at the server: only this report waits. */
 void dpot_pump_defer_until_open(struct pump *pump, struct dpot_slot *slot);
 
-/* The round is over by the server's clock, which `body` may name, and not by ours. */
-void dpot_pump_defer_until_over(struct pump *pump, struct dpot_slot *slot,
-                                const struct dpot_buf *body);
+/* The round is over by the server's clock, `server_time` ("" if not given), and not by ours. */
+void dpot_pump_defer_until_over(struct pump *pump, struct dpot_slot *slot, const char *server_time);
 
 /* Refused for now. is_server: the server, not the report, backs off. */
 void dpot_pump_defer_refused(struct pump *pump, struct dpot_slot *slot, int http_status,

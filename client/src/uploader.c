@@ -6,11 +6,12 @@
  *      '---- deferred: back off <---------'
  *
  * (U1) One POST serves one (campaign hash, round), and a device has one report of it: a batch is
- *      one report. (Batches of several would be split on 400 and 413; a single report is dropped.)
+ *      one report.
  * (U2) Reports are sent in the order of the spool, unchanged, never before they are due and never
- *      between the start of a submit and its horizon (journal.h). A report is dropped only by a row
- *      of `rows` below, by the server's receipt, by age (dpot_journal_settle_old), or for a newer
- *      one when the spool is full (dpot_journal_make_room).
+ *      between the start of a submit and its horizon (journal.h). A report is dropped only by the
+ *      server's receipt, by a refusal of a row of `rows` below that names this very POST, by age
+ *      (dpot_journal_settle_old), or for a newer one when the spool is full
+ *      (dpot_journal_make_room).
  * (U3) DONE is durable before the report leaves the spool.
  * (U4) No POST begins once the mark of a withdrawal exists, also if it came while we held the lock.
  * (U5) A report that is kept backs off (backoff.h). A failure of the server, not of the report,
@@ -22,9 +23,9 @@
 #include "base/clock.h"
 #include "client.h"
 #include "http.h"
+#include "proto/wire_refusal.h"
 #include "proto/wire_report.h"
 #include "pump.h"
-#include "refusal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,31 +42,34 @@ enum action {
     ACTION_NEW_KEYS, /* fetch the seal keys and send again, once per pump */
 };
 
-static const struct {
+struct row {
     int http_status;
     enum action action;
-} rows[] = {
-    {202, ACTION_RECEIPT},     {400, ACTION_DROP_MALFORMED}, {413, ACTION_DROP_MALFORMED},
-    {409, ACTION_DROP_CLOSED}, {410, ACTION_NEW_KEYS},       {401, ACTION_DEFER},
-    {403, ACTION_DEFER},       {404, ACTION_DEFER},          {408, ACTION_PAUSE},
-    {429, ACTION_PAUSE},
+    const char *dropping; /* how "status" in a refusal that may drop begins; NULL: none may */
+};
+static const struct row rows[] = {
+    {202, ACTION_RECEIPT, NULL},
+    {400, ACTION_DROP_MALFORMED, "DPOT_ERR_"},
+    {413, ACTION_DROP_MALFORMED, "DPOT_ERR_TOO_LARGE"},
+    {409, ACTION_DROP_CLOSED, "DPOT_ERR_CLOSED"},
+    {410, ACTION_NEW_KEYS, NULL},
+    {401, ACTION_DEFER, NULL},
+    {403, ACTION_DEFER, NULL},
+    {404, ACTION_DEFER, NULL},
+    {408, ACTION_PAUSE, NULL},
+    {429, ACTION_PAUSE, NULL},
 };
 
 /* A status that is not in the table keeps the report; from 500 on the server backs off. */
-static enum action find_action(int http_status)
+static const struct row *find_row(int http_status)
 {
+    static const struct row server = {0, ACTION_PAUSE, NULL}, other = {0, ACTION_DEFER, NULL};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (rows[i].http_status == http_status) {
-            return rows[i].action;
+            return &rows[i];
         }
     }
-    return http_status >= 500 ? ACTION_PAUSE : ACTION_DEFER;
-}
-
-static bool is_drop_status(int http_status)
-{
-    const enum action action = find_action(http_status);
-    return action == ACTION_DROP_MALFORMED || action == ACTION_DROP_CLOSED;
+    return http_status >= 500 ? &server : &other;
 }
 
 /* ---- time ---- */
@@ -220,78 +224,74 @@ static bool find_new_keys(struct pump *pump, struct dpot_slot *slot)
     return status == DPOT_OK;
 }
 
-/* The round is over by the server's clock and not by ours: one of the two is wrong. The report is
- * kept until it is over by ours. */
-static bool is_over_at_server_only(const struct pump *pump, const struct dpot_slot *slot,
-                                   int http_status, const struct dpot_buf *body)
+/* A receipt that names no POST, as older servers write it, is three bytes, which anything may be:
+ * it must have the type that dpotd gives it. */
+static bool is_stray_receipt(const struct dpot_http_answer *answer, size_t len)
 {
-    char now[DPOT_RFC3339_SIZE];
-    return find_action(http_status) == ACTION_DROP_CLOSED &&
-           dpot_refusal_is_round_over(body, now) &&
-           dpot_client_time(pump->client) < slot->name.closes_ms;
+    return find_row(answer->status)->action == ACTION_RECEIPT && !answer->is_protobuf &&
+           len <= DPOT_HASH_LEN;
 }
 
-/* The answer would drop the report, but is about another POST. */
-static bool is_for_other_batch(const struct pump *pump, int http_status,
-                               const struct dpot_buf *body)
+/* Defers unless the answer is dpotd's refusal of the POST that was sent: JSON, with the status that
+ * goes with the HTTP status, and the digest, which nobody knows who has not seen the POST. True:
+ * the report is kept. */
+static bool keep_unproven(struct pump *pump, struct dpot_slot *slot,
+                          const struct dpot_http_answer *answer, const struct dpot_refusal *refusal)
 {
-    return is_drop_status(http_status) && dpot_refusal_is_for_other_batch(body, pump->digest);
-}
-
-/* A receipt in text/html is accepted only if it is long enough to name a POST: without that digest
- * a receipt of one report is three bytes, which any page may be. */
-static bool is_html_receipt(const struct dpot_http_answer *answer, const struct dpot_buf *receipt)
-{
-    return find_action(answer->status) == ACTION_RECEIPT && answer->has_html_type &&
-           receipt->len <= DPOT_HASH_LEN;
-}
-
-/* What the answer is if it does not come from dpotd, whatever its status; it decides nothing then.
- * NULL: it may be dpotd's. */
-static const char *describe_foreign(const struct dpot_http_answer *answer,
-                                    const struct dpot_buf *body)
-{
-    if (answer->is_web_page || is_html_receipt(answer, body)) {
-        return "a web page";
+    const char *dropping = find_row(answer->status)->dropping;
+    if (!answer->is_json || strncmp(refusal->status, dropping, strlen(dropping)) != 0) {
+        dpot_pump_defer_foreign(pump, slot, answer->status, "something else");
+    } else if (refusal->batch[0] == '\0') {
+        dpot_pump_defer_unread(pump, slot, answer->status);
+    } else if (!dpot_wire_refusal_names(refusal, pump->digest)) {
+        dpot_pump_defer_other_batch(pump, slot, answer->status);
+    } else {
+        return false;
     }
-    if (!is_drop_status(answer->status)) {
-        return NULL;
+    return true;
+}
+
+/* An answer that would drop the report. */
+static dpot_status handle_drop(struct pump *pump, struct dpot_slot *slot,
+                               const struct dpot_http_answer *answer,
+                               const struct dpot_refusal *refusal)
+{
+    const bool is_closed = find_row(answer->status)->action == ACTION_DROP_CLOSED;
+    if (keep_unproven(pump, slot, answer, refusal)) {
+        return DPOT_OK;
     }
-    return dpot_refusal_is_head(body)    ? "the head of another answer"
-           : !dpot_refusal_is_text(body) ? "a text in another encoding"
-                                         : NULL;
+    if (is_closed && strcmp(refusal->closed, "round") == 0 &&
+        dpot_client_time(pump->client) < slot->name.closes_ms) {
+        /* One of the two clocks is wrong: it is kept until the round is over by ours, too. */
+        dpot_pump_defer_until_over(pump, slot, refusal->server_time);
+        return DPOT_OK;
+    }
+    return finish(pump, slot, is_closed ? DPOT_DONE_DROPPED_CLOSED : DPOT_DONE_DROPPED_MALFORMED);
 }
 
 /* Does what the table says. Returns disk failures only. */
 static dpot_status handle_answer(struct pump *pump, struct dpot_slot *slot,
-                                 const struct dpot_http_answer *answer,
-                                 const struct dpot_buf *receipt, bool *again)
+                                 const struct dpot_http_answer *answer, const struct dpot_buf *body,
+                                 bool *again)
 {
     const int http_status = answer->status;
-    const char *foreign = describe_foreign(answer, receipt);
-    if (foreign) {
-        dpot_pump_defer_foreign(pump, slot, http_status, foreign);
+    struct dpot_refusal refusal;
+    (void)dpot_wire_refusal_decode(body->data, body->len, &refusal);
+    if (answer->is_web_page || is_stray_receipt(answer, body->len)) {
+        dpot_pump_defer_foreign(pump, slot, http_status,
+                                answer->is_web_page ? "a web page" : "something else");
         return DPOT_OK;
     }
-    if (http_status == 503 && dpot_refusal_is_not_open(receipt)) {
+    if (http_status == 503 && strcmp(refusal.status, "DPOT_ERR_NOT_OPEN") == 0) {
         dpot_pump_defer_until_open(pump, slot);
         return DPOT_OK;
     }
-    if (is_for_other_batch(pump, http_status, receipt)) {
-        dpot_pump_defer_other_batch(pump, slot, http_status);
-        return DPOT_OK;
-    }
-    if (is_over_at_server_only(pump, slot, http_status, receipt)) {
-        dpot_pump_defer_until_over(pump, slot, receipt);
-        return DPOT_OK;
-    }
-    switch (find_action(http_status)) {
+    switch (find_row(http_status)->action) {
     case ACTION_RECEIPT:
-        return process_receipt(pump, slot, receipt);
+        return process_receipt(pump, slot, body);
     case ACTION_DROP_MALFORMED:
-        return finish(pump, slot, DPOT_DONE_DROPPED_MALFORMED);
     case ACTION_DROP_CLOSED:
-        return finish(pump, slot, DPOT_DONE_DROPPED_CLOSED);
+        return handle_drop(pump, slot, answer, &refusal);
     case ACTION_NEW_KEYS:
         *again = find_new_keys(pump, slot);
         break;

@@ -143,6 +143,8 @@ static void answer(void *ctx, const struct dpot_http_request *request, struct te
         memcpy(out->body, receipt.data, receipt.len);
         out->body_len = receipt.len;
         dpot_buf_release(&receipt);
+    } else {
+        test_answer_refuse(out, said.http_status, request);
     }
 }
 

@@ -1,8 +1,39 @@
 #include "support/transport.h"
 
+#include "proto/wire_refusal.h"
+#include "proto/wire_report.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void test_answer_refuse(struct test_answer *answer, int http_status,
+                        const struct dpot_http_request *request)
+{
+    uint8_t digest[DPOT_HASH_LEN];
+    struct dpot_buf body;
+    const dpot_status status = http_status == 409   ? DPOT_ERR_CLOSED
+                               : http_status == 413 ? DPOT_ERR_TOO_LARGE
+                                                    : DPOT_ERR_MALFORMED;
+    dpot_buf_init(&body, sizeof answer->body, NULL);
+    dpot_wire_batch_digest(request->body, request->body_len, digest);
+    if (dpot_wire_refusal_encode(status, digest, &body) == DPOT_OK) {
+        memcpy(answer->body, body.data, body.len);
+    }
+    answer->status = http_status;
+    answer->content_type = "application/json";
+    answer->body_len = body.len;
+    dpot_buf_release(&body);
+}
+
+/* Before the brace at the end. */
+static void add_members(struct test_answer *answer, const char *members)
+{
+    char *end = (char *)answer->body + answer->body_len - 1;
+    if (members) {
+        answer->body_len += (size_t)snprintf(end, 1024, ",%s}", members) - 1;
+    }
+}
 
 static void play(const struct test_script *row, struct test_answer *answer)
 {
@@ -27,7 +58,12 @@ static void answer_request(struct test_transport *t, const struct dpot_http_requ
         t->server(t->server_ctx, request, answer);
     }
     if (is_scripted) {
-        play(&t->script[t->script_used++], answer);
+        const struct test_script *row = &t->script[t->script_used++];
+        play(row, answer);
+        if (row->is_refusal) {
+            test_answer_refuse(answer, row->status, request);
+            add_members(answer, row->body);
+        }
     }
 }
 

@@ -19,6 +19,10 @@ struct test_answer {
     uint8_t body[TEST_ANSWER_BODY_MAX];
 };
 
+/* Refuses the request as dpotd does once it has read the body. */
+void test_answer_refuse(struct test_answer *answer, int http_status,
+                        const struct dpot_http_request *request);
+
 /* A server: writes the answer to a request. */
 typedef void test_server(void *ctx, const struct dpot_http_request *request,
                          struct test_answer *answer);
@@ -30,7 +34,8 @@ struct test_script {
     uint32_t retry_after_s;
     const char *content_type; /* NULL: none */
     const char *body;         /* text, NULL: none */
-    bool reaches_server;      /* the server receives the request although its answer is replaced */
+    bool is_refusal; /* as dpotd refuses this very request with `status`; `body` has more members */
+    bool reaches_server; /* the server receives the request although its answer is replaced */
 };
 
 #define TEST_SCRIPT_MAX 32

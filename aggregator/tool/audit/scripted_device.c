@@ -1,6 +1,7 @@
 #include "tool/audit/scripted_device.h"
 
 #include "client/src/simulation.h"
+#include "proto/wire_refusal.h"
 #include "proto/wire_report.h"
 
 #include <string.h>
@@ -22,12 +23,14 @@ static dpot_status answer_report(const struct scripted_device_answer *answer,
         return DPOT_ERR_NETWORK;
     }
     response->status = answer->http_status;
-    if (answer->http_status != 202) {
-        return DPOT_OK;
-    }
     dpot_buf_init(&receipt, RECEIPT_BYTES_MAX, NULL);
     dpot_wire_batch_digest(request->body, request->body_len, batch);
-    dpot_status status = dpot_wire_receipt_encode(&answer->receipt, 1, batch, &receipt);
+    dpot_status status =
+        answer->http_status == 202
+            ? dpot_wire_receipt_encode(&answer->receipt, 1, batch, &receipt)
+            : dpot_wire_refusal_encode(answer->http_status == 409 ? DPOT_ERR_CLOSED
+                                                                  : DPOT_ERR_MALFORMED,
+                                       batch, &receipt);
     if (status == DPOT_OK) {
         status = request->on_body(request->sink, receipt.data, receipt.len);
     }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "pool/decode.h"
+#include "proto/wire_refusal.h"
 
 #include <string.h>
 
@@ -120,6 +121,14 @@ static dpot_status take_reports(const struct in_process_connection *connection, 
     dpot_buf_init(&receipt, RECEIPT_BYTES_MAX, NULL);
     ingest_batch(&connection->ingest, id, request->body, request->body_len, &receipt, &result);
     response->retry_after_s = result.retry_after_s;
+    if (result.verdict != INGEST_ACCEPTED) {
+        const dpot_status refused =
+            dpot_wire_refusal_encode(result.status, result.digest, &receipt);
+        if (refused != DPOT_OK) {
+            dpot_buf_release(&receipt);
+            return refused;
+        }
+    }
     const dpot_status status = answer(request, response, (int)result.verdict, &receipt);
     dpot_buf_release(&receipt);
     return status;

@@ -151,7 +151,7 @@ check 'consent again' 0 granted "$bin/dpot-device" grant --dir "$dir/v2"
 vector_spec loud '"laplace", "epsilon": 40' >"$dir/loud.json"
 check 'an epsilon beyond protection' 4 20 "$bin/dpot" campaign create "$dir/loud.json" --server "$url"
 
-check 'text instead of points' 3 '' sh -c "printf 'here,there\nx,y\n' | '$bin/dpot-device' report --dir '$dir/d1' --points -"
+check 'five fields instead of points' 3 '' sh -c "printf '1,2,3,4,5\n' | '$bin/dpot-device' report --dir '$dir/d1' --points -"
 check 'usage' 2 '' "$bin/dpot-device" report
 check 'unknown command' 2 '' "$bin/dpot" frobnicate
 for program in dpot dpotd dpot-device; do
@@ -173,6 +173,9 @@ if command -v openssl >/dev/null; then
     grep -q 'level=warning.*event=tls.certificate' "$dir/log" || fail 'the log does not warn of the certificate'
     check 'and the metrics say when' 0 '^dpotd_tls_certificate_expires_seconds [0-9]' \
         curl -s --cacert "$dir/server/cert.pem" -H "Authorization: Bearer $DPOT_TOKEN" "$url/metrics"
+    check 'a body that is too large is refused although nothing of it comes' 0 '^HTTP/1.1 413' sh -c \
+        'printf "%s\r\n" "POST /v1/campaigns/$1/reports HTTP/1.1" "Host: x" "Content-Length: 9000000" "" |
+            openssl s_client -quiet -connect "$2" 2>/dev/null || true' sh "$vectors" "${url#https://}"
     check 'an administrator learns of the certificate' 6 'is not trusted.*--ca-file' dpot campaign list
     check 'and can trust it' 0 . dpot campaign list --ca-file "$dir/server/cert.pem"
     mkdir "$dir/untrusting"

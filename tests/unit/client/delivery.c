@@ -11,13 +11,16 @@ struct authority authority;
 struct world world;
 struct says says;
 
-static void replace(struct test_answer *answer)
+static void replace(const struct dpot_http_request *request, struct test_answer *answer)
 {
     answer->status = says.status;
     answer->retry_after_s = says.retry_after_s;
     answer->body_len = says.body_len;
+    answer->content_type = says.status == 202 ? "application/x-protobuf" : NULL;
     if (says.body_len > 0) {
         memcpy(answer->body, says.body, says.body_len);
+    } else if (says.status == 400 || says.status == 409 || says.status == 413) {
+        test_answer_refuse(answer, says.status, request);
     }
 }
 
@@ -38,7 +41,7 @@ static void serve(void *ctx, const struct dpot_http_request *request, struct tes
         world_server(ctx, request, answer);
     }
     if (is_post && says.status != 0) {
-        replace(answer);
+        replace(request, answer);
     }
     if (says.hates && world.n_received > n_before &&
         memcmp(world.received[n_before].report.id, says.hates, DPOT_REPORT_ID_LEN) == 0) {

@@ -63,6 +63,20 @@ static void assert_says(const dpot_client *client, const char *words)
                        dpot_client_last_error(client));
 }
 
+/* A second campaign of the same signer, and a report to it. */
+static void report_to_another(dpot_client *client)
+{
+    struct dpot_buf bytes;
+    uint8_t id[DPOT_CAMPAIGN_ID_LEN];
+    const double place = 1;
+    authority.campaign.id[15] ^= 0xff;
+    authority_sign_campaign(&authority, &authority.campaign, &bytes);
+    authority.campaign.id[15] ^= 0xff;
+    cr_assert_eq(dpot_client_import(client, bytes.data, bytes.len, id), DPOT_OK);
+    cr_assert_eq(dpot_client_submit_points(client, id, &place, NULL, 1, 1, NULL), DPOT_OK);
+    dpot_buf_release(&bytes);
+}
+
 /* ---- receipts ---- */
 
 Test(answers, a_receipt_that_was_replayed_deletes_nothing)
@@ -112,11 +126,30 @@ Test(answers, an_older_server_whose_receipts_name_no_post_is_trusted)
     dpot_client_close(client);
 }
 
+/* As short as a digest: without the type that dpotd gives it, anything may look like it. */
+Test(answers, a_receipt_that_names_no_post_needs_the_type_of_one)
+{
+    static const char *const types[] = {NULL, "text/plain", "application/octet-stream",
+                                        "application/json"};
+    dpot_client *client = with_report();
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        test_transport_script(
+            &world.network,
+            (struct test_script){.status = 202, .content_type = types[i], .body = "\x0a\x01\x01"});
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
+        cr_assert_eq(world_status(client).n_pending, 1);
+        world.clock.now_ms += HOUR_MS + 1;
+    }
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world.n_received, 1);
+    dpot_client_close(client);
+}
+
 /* ---- refusals ---- */
 
 /* Refusals of the received POST, in several spellings. */
 static int refusal_status;
-static const char *refusal_format;
+static const char *refusal_format, *refusal_type = "application/json";
 static void serve_refusal(void *ctx, const struct dpot_http_request *request,
                           struct test_answer *answer)
 {
@@ -129,7 +162,7 @@ static void serve_refusal(void *ctx, const struct dpot_http_request *request,
     dpot_wire_batch_digest(request->body, request->body_len, digest);
     dpot_hex_encode(hex, digest, sizeof digest);
     answer->status = refusal_status;
-    answer->content_type = "application/json";
+    answer->content_type = refusal_type;
     answer->body_len =
         (size_t)snprintf((char *)answer->body, sizeof answer->body, refusal_format, hex);
 }
@@ -138,45 +171,117 @@ static const int dropping[] = {400, 409, 413};
 #define N_DROPPING (sizeof dropping / sizeof dropping[0])
 #define OTHER "6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a"
 
-Test(answers, a_refusal_of_another_batch_than_was_sent_deletes_nothing)
+/* The statuses that go with 400, 409 and 413. */
+static const char *const names[] = {"DPOT_ERR_MALFORMED", "DPOT_ERR_CLOSED", "DPOT_ERR_TOO_LARGE"};
+
+/* Pumps into this answer to each dropping status: the report must be kept. */
+static void expect_kept(dpot_client *client, const char *type, const char *format,
+                        dpot_status expected, const char *words)
 {
-    static const char *const bodies[] = {
-        "{\"error\":\"x\",\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"" OTHER "\"}",
-        "{ \"batch\" :\n \"" OTHER "\" }",
-        "{\"batch\":\"\"}", /* none was read */
-        "{\"batch\":\"6f3b\"}",
-        "{\"batch\":null}",
-        "{\"batch\":\"6f3b", /* cut off */
-        "{\"batch\":",
-        "{\"error\":\"batch\",\"batch\":\"" OTHER "0\"}",
-    };
-    dpot_client *client = with_report();
+    static char body[1024]; /* outlives the script's row */
     for (size_t i = 0; i < N_DROPPING; i++) {
-        for (size_t j = 0; j < sizeof bodies / sizeof bodies[0]; j++) {
-            test_transport_script(&world.network,
-                                  (struct test_script){.status = dropping[i], .body = bodies[j]});
-            cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK, "HTTP %d, body %zu",
-                         dropping[i], j);
-            assert_says(client, "for another batch");
-            cr_assert_eq(world_status(client).n_pending, 1);
-            world.clock.now_ms += HOUR_MS + 1;
-        }
+        (void)snprintf(body, sizeof body, format, names[i], names[i]);
+        world.network.n_script = world.network.script_used = 0;
+        test_transport_script(
+            &world.network,
+            (struct test_script){.status = dropping[i], .content_type = type, .body = body});
+        cr_assert_eq(world_pump(&world, client, NULL), expected, "HTTP %d: %s", dropping[i], body);
+        assert_says(client, words);
+        cr_assert_eq(world_status(client).n_pending, 1, "HTTP %d: %s", dropping[i], body);
+        world.clock.now_ms += HOUR_MS + 1;
     }
+}
+
+static void expect_sent(dpot_client *client)
+{
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
     cr_assert_eq(world_status(client).n_accepted, 1);
     dpot_client_close(client);
 }
 
+static const char json[] = "application/json";
+
+Test(answers, a_refusal_of_another_batch_than_was_sent_deletes_nothing)
+{
+    static const char *const bodies[] = {
+        "{\"error\":\"x\",\"status\":\"%s\",\"batch\":\"" OTHER "\"}",
+        " { \"batch\" :\n \"" OTHER "\" ,\t\"status\":\"%s\" } ",
+        "{\"status\":\"%s\",\"batch\":\"6f3b\"}",
+    };
+    dpot_client *client = with_report();
+    for (size_t j = 0; j < sizeof bodies / sizeof bodies[0]; j++) {
+        expect_kept(client, json, bodies[j], DPOT_ERR_NETWORK, "for another batch");
+    }
+    expect_sent(client);
+}
+
+Test(answers, a_refusal_of_a_body_that_was_not_read_deletes_nothing)
+{
+    static const char *const bodies[] = {
+        "{\"error\":\"the body is larger than 9 bytes\",\"status\":\"%s\"}",
+        "{\"error\":\"\",\"status\":\"%s\",\"batch\":\"\"}",
+        "{\"status\":\"%s\",\"batch\":\"" OTHER "0\"}", /* too long for a digest */
+    };
+    dpot_client *client = with_report();
+    for (size_t j = 0; j < sizeof bodies / sizeof bodies[0]; j++) {
+        expect_kept(client, json, bodies[j], DPOT_ERR_SERVER, "refused the report unread");
+    }
+    expect_sent(client);
+}
+
+/* What other programs answer in the server's place. */
+Test(answers, a_refusal_that_is_not_dpotds_deletes_nothing)
+{
+    static const struct {
+        const char *type, *body;
+    } rows[] = {
+        {NULL, ""},
+        {"text/html", ""},
+        {"text/plain", "closed\n"},
+        {"text/plain; charset=utf-8", "Client sent an HTTP request to an HTTPS server.\n"},
+        {"text/plain; charset=utf-8", "400 Bad Request: missing required Host header"},
+        {"text/plain", "413 Request Entity Too Large"},
+        {"text/plain", "upstream connect error or disconnect/reset before headers"},
+        {"text/plain", "4 < 5"},
+        {"text/plain", "<"},
+        {json, "{}"},
+        {json, "[]"},
+        {json, "null"},
+        {json, "{\"error\": \"closed\"}"},
+        {json, "{\"message\":\"Bad Request\",\"request_id\":\"7b\"}"},
+        {json, "{\"error\":{\"code\":409,\"status\":\"DPOT_ERR_CLOSED\"}}"},
+        {json, "{\"error\":\"x\",\"status\":409,\"batch\":null}"},
+        {"application/problem+json", "{\"status\":\"%s\",\"batch\":\"\"}"},
+        {"text/plain", "{\"status\":\"%s\",\"batch\":\"" OTHER "\"}"},
+        {json, "{\"status\":\"%s\",\"batch\":\"" OTHER},        /* cut off */
+        {json, "{\"status\":\"%s\",\"batch\":\"" OTHER "\"}}"}, /* and more */
+        {json, "{\"status\":\"%s\",\"status\":\"%s\"}"},
+        {NULL, "HTTP/1.1 400 Bad Request\r\nDate: Mon, 01 Jan 2029 00:00:00 GMT\r\n"},
+        {json, "\xef\xbb\xbf{\"status\":\"%s\"}"},
+        {"application/grpc", "\x08\x01"},
+    };
+    dpot_client *client = with_report();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        expect_kept(client, rows[i].type, rows[i].body, DPOT_ERR_NETWORK,
+                    "in place of the server's answer");
+    }
+    expect_sent(client);
+}
+
 Test(answers, a_refusal_of_the_batch_that_was_sent_drops_it)
 {
     static const char *const formats[] = {
-        "{\"error\":\"x\",\"batch\":\"%s\"}",
-        "{\"error\":\"no \\\"batch\\\": here\", \"batch\" : \"%s\"}", "{\"error\":\"batch\"}"};
+        "{\"error\":\"x\",\"status\":\"DPOT_ERR_SIGNATURE\",\"batch\":\"%s\"}",
+        "{\"x\":\"\\\"batch\\\":\", \"batch\" :\n\"%s\",\"status\":\"DPOT_ERR_CLOSED\"}\n",
+        "{\"status\":\"DPOT_ERR_TOO_LARGE\",\"batch\":\"%s\"}"};
+    static const char *const types[] = {"application/json", NULL,
+                                        "Application/JSON; charset=utf-8"};
     test_transport_init(&world.network, serve_refusal, &world);
     dpot_client *client = world_enroll(&world);
     for (size_t i = 0; i < N_DROPPING; i++) {
         refusal_status = dropping[i];
         refusal_format = formats[i];
+        refusal_type = types[i];
         world.clock.now_ms = OPENS_MS + (int64_t)(i + 1) * DAY_MS - HOUR_MS / 2;
         cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
         cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK, "HTTP %d: %s", dropping[i],
@@ -187,13 +292,61 @@ Test(answers, a_refusal_of_the_batch_that_was_sent_drops_it)
     dpot_client_close(client);
 }
 
+/* The digest alone is not enough: status, type and form must be dpotd's, too. */
+Test(answers, a_refusal_with_the_right_batch_and_another_status_deletes_nothing)
+{
+    static const struct {
+        int status;
+        const char *type, *format;
+    } rows[] = {
+        {409, json, "{\"status\":\"DPOT_ERR_TOO_LARGE\",\"batch\":\"%s\"}"},
+        {413, json, "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}"},
+        {400, json, "{\"status\":\"OK\",\"batch\":\"%s\"}"},
+        {400, json, "{\"batch\":\"%s\"}"},
+        {409, "text/plain", "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}"},
+        {409, "application/jsonp", "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}"},
+        {409, json, "({\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"})"},
+    };
+    dpot_client *client = with_report();
+    test_transport_init(&world.network, serve_refusal, &world);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        refusal_status = rows[i].status;
+        refusal_type = rows[i].type;
+        refusal_format = rows[i].format;
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK, "row %zu", i);
+        cr_assert_eq(world_status(client).n_pending, 1, "row %zu", i);
+        world.clock.now_ms += HOUR_MS + 1;
+    }
+    dpot_client_close(client);
+}
+
+/* It is never proven, so only its age ends it, and the others go on. */
+Test(answers, a_report_that_is_always_refused_unproven_ends_by_age_and_alone)
+{
+    dpot_client *client = with_report();
+    test_transport_script(&world.network, (struct test_script){.status = 413});
+    report_to_another(client);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
+    cr_assert_eq(world.n_received, 1, "the other campaign goes on");
+    for (int i = 0; i < 20; i++) {
+        world.clock.now_ms += DAY_MS;
+        world.network.n_script = world.network.script_used = 0;
+        test_transport_script(&world.network, (struct test_script){.status = 413});
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK, "day %d", i);
+    }
+    world.clock.now_ms += 40 * DAY_MS;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_dropped_age, 1);
+    dpot_client_close(client);
+}
+
 /* A proxy that remembers another device's refusal. */
 Test(answers, a_refusal_that_was_replayed_deletes_nothing)
 {
     dpot_client *client = with_report();
     test_transport_init(&world.network, serve_refusal, &world);
     refusal_status = 409;
-    refusal_format = "{\"batch\":\"%s\"}";
+    refusal_format = "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}";
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
     cr_assert_eq(world_status(client).n_dropped_closed, 1);
     world.clock.now_ms += DAY_MS;
@@ -202,7 +355,7 @@ Test(answers, a_refusal_that_was_replayed_deletes_nothing)
     cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
     static char old[128];
-    (void)snprintf(old, sizeof old, "{\"batch\":\"%s\"}", OTHER);
+    (void)snprintf(old, sizeof old, "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}", OTHER);
     refusal_format = old;
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
     cr_assert_eq(world_status(client).n_pending, 1);
@@ -236,7 +389,7 @@ Test(answers, a_web_page_deletes_nothing_whatever_its_status)
                          is_page ? DPOT_ERR_NETWORK : DPOT_ERR_SERVER, "HTTP %d, page %zu",
                          statuses[i], j);
             if (is_page) {
-                assert_says(client, "web page");
+                assert_says(client, "came in place of the server's answer");
             }
             cr_assert_eq(world_status(client).n_pending, 1, "HTTP %d, page %zu", statuses[i], j);
             world.clock.now_ms += HOUR_MS + 1;
@@ -263,78 +416,6 @@ Test(answers, a_receipt_in_text_html_must_name_what_was_sent)
         tear_down();
         set_up();
     }
-}
-
-/* The contract: an answer without a body, or with one that is no web page, is the server's. */
-Test(answers, a_bare_answer_is_the_servers)
-{
-    static const struct test_script rows[] = {
-        {.status = 409},
-        {.status = 409, .content_type = "text/html"},
-        {.status = 409, .content_type = "text/plain", .body = "closed\n"},
-        {.status = 409, .content_type = "application/json", .body = "{\"error\": \"closed\"}"},
-        {.status = 400, .content_type = "text/plain", .body = "4 < 5"},
-        {.status = 413, .body = "<"},
-    };
-    const size_t n_rows = sizeof rows / sizeof rows[0];
-    dpot_client *client = world_enroll(&world);
-    for (size_t i = 0; i < n_rows; i++) {
-        world.clock.now_ms = OPENS_MS + (int64_t)(i + 1) * DAY_MS - HOUR_MS / 2;
-        cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-        test_transport_script(&world.network, rows[i]);
-        cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK, "row %zu", i);
-    }
-    const struct dpot_client_status status = world_status(client);
-    cr_assert_eq(status.n_dropped_closed, 4);
-    cr_assert_eq(status.n_dropped_malformed, 2);
-    dpot_client_close(client);
-}
-
-/* The HTTP library of a server answers a damaged Content-Length so, without reading the POST. */
-Test(answers, a_head_in_place_of_a_refusal_deletes_nothing)
-{
-    static const int statuses[] = {400, 409, 413};
-    dpot_client *client = with_report();
-    for (size_t i = 0; i < 3; i++) {
-        const char head[] = "HTTP/1.1 400 Bad Request\r\nDate: Mon, 01 Jan 2029 00:00:00 GMT\r\n";
-        kept = (struct test_answer){.status = statuses[i], .body_len = sizeof head - 1};
-        memcpy(kept.body, head, sizeof head - 1);
-        replays = true;
-        cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
-        assert_says(client, "the head of another answer");
-        cr_assert_eq(world_status(client).n_pending, 1);
-        world.clock.now_ms += 2 * HOUR_MS;
-    }
-    dpot_client_close(client);
-}
-
-Test(answers, a_refusal_in_another_encoding_is_not_the_servers)
-{
-    static const struct {
-        const char *body;
-        size_t len;
-    } rows[] = {
-        {"\xef\xbb\xbf<html>", 9}, {"\xef\xbb\xbf{}", 5}, {"\xff\xfe<\0h\0", 6},
-        {"\xfe\xff\0<\0h", 6},     {"no\0", 3},           {"\0", 1},
-        {"ferm\xe9", 5},           {"\xe2\x82", 2},       {"\xc0\xaf", 2},
-        {"\xf5\x80\x80\x80", 4},
-    };
-    static const int statuses[] = {400, 409, 413};
-    dpot_client *client = with_report();
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        kept = (struct test_answer){.status = statuses[i % 3], .body_len = rows[i].len};
-        memcpy(kept.body, rows[i].body, rows[i].len);
-        replays = true;
-        cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK, "row %zu", i);
-        assert_says(client, "another encoding");
-        cr_assert_eq(world_status(client).n_pending, 1);
-        world.clock.now_ms += HOUR_MS + 1;
-    }
-    kept = (struct test_answer){.status = 409, .body_len = 10};
-    memcpy(kept.body, "ferm\xc3\xa9 \xe2\x82\xac", 10);
-    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
-    cr_assert_eq(world_status(client).n_dropped_closed, 1);
-    dpot_client_close(client);
 }
 
 static void serve_login(void *ctx, const struct dpot_http_request *request,
@@ -372,20 +453,6 @@ Test(answers, a_redirect_is_not_followed_and_named)
 }
 
 /* ---- a round that has not opened at the server ---- */
-
-/* A second campaign of the same signer, and a report to it. */
-static void report_to_another(dpot_client *client)
-{
-    struct dpot_buf bytes;
-    uint8_t id[DPOT_CAMPAIGN_ID_LEN];
-    const double place = 1;
-    authority.campaign.id[15] ^= 0xff;
-    authority_sign_campaign(&authority, &authority.campaign, &bytes);
-    authority.campaign.id[15] ^= 0xff;
-    cr_assert_eq(dpot_client_import(client, bytes.data, bytes.len, id), DPOT_OK);
-    cr_assert_eq(dpot_client_submit_points(client, id, &place, NULL, 1, 1, NULL), DPOT_OK);
-    dpot_buf_release(&bytes);
-}
 
 Test(answers, a_round_that_is_not_open_at_the_server_delays_its_own_report_only)
 {

@@ -61,7 +61,11 @@ static void serve(void *ctx, const struct dpot_http_request *request, struct tes
     answer->retry_after_s = conduct == BUSY ? (uint32_t)draw(100) : 0;
     answer->status = statuses[conduct] ? statuses[conduct] : 202;
     answer->body_len = 0;
+    if (conduct == CALLS_IT_MALFORMED || conduct == CALLS_IT_CLOSED) {
+        test_answer_refuse(answer, answer->status, request);
+    }
     if (conduct == REJECTS) {
+        answer->content_type = "application/x-protobuf";
         const uint8_t receipt[] = {0x0a, 1, (uint8_t)(DPOT_REPORT_REJECTED_MALFORMED + draw(4))};
         memcpy(answer->body, receipt, sizeof receipt);
         answer->body_len = sizeof receipt;

@@ -125,7 +125,9 @@ Test(uploader, a_single_report_that_is_refused_as_malformed_is_dropped)
     for (size_t i = 0; i < 2; i++) {
         world.clock.now_ms = OPENS_MS + (int64_t)i * DAY_MS;
         cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-        cr_assert_eq(pump_with(client, (struct test_script){.status = statuses[i]}), DPOT_OK);
+        cr_assert_eq(
+            pump_with(client, (struct test_script){.status = statuses[i], .is_refusal = true}),
+            DPOT_OK);
         const struct dpot_client_status status = world_status(client);
         cr_assert_eq(status.n_dropped_malformed, i + 1);
         cr_assert_eq(status.n_pending, 0);
@@ -137,7 +139,8 @@ Test(uploader, a_single_report_that_is_refused_as_malformed_is_dropped)
 Test(uploader, a_closed_round_drops_the_report_as_closed)
 {
     dpot_client *client = with_report();
-    cr_assert_eq(pump_with(client, (struct test_script){.status = 409}), DPOT_OK);
+    cr_assert_eq(pump_with(client, (struct test_script){.status = 409, .is_refusal = true}),
+                 DPOT_OK);
     const struct dpot_client_status status = world_status(client);
     cr_assert_eq(status.n_dropped_closed, 1);
     assert_conserved(&status);
@@ -210,8 +213,11 @@ Test(uploader, every_status_of_a_receipt_is_counted_under_its_name)
         const char receipt[] = {0x0a, 0x01, answer, 0};
         world.clock.now_ms = OPENS_MS + answer * DAY_MS;
         cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-        cr_assert_eq(pump_with(client, (struct test_script){.status = 202, .body = receipt}),
-                     DPOT_OK, "%s", dpot_client_last_error(client));
+        cr_assert_eq(
+            pump_with(client, (struct test_script){.status = 202,
+                                                   .content_type = "application/x-protobuf",
+                                                   .body = receipt}),
+            DPOT_OK, "%s", dpot_client_last_error(client));
     }
     const struct dpot_client_status s = world_status(client);
     const uint64_t counts[] = {s.n_accepted,       s.n_duplicate,      s.n_rejected_malformed,
@@ -230,10 +236,12 @@ Test(uploader, a_receipt_that_does_not_parse_keeps_the_report)
                                          "<html>"};
     dpot_client *client = with_report();
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
-        cr_assert_eq(pump_with(client, (struct test_script){.status = 202,
-                                                            .body = bodies[i],
-                                                            .reaches_server = true}),
-                     i == 4 ? DPOT_ERR_NETWORK : DPOT_ERR_SERVER, "body %zu", i);
+        cr_assert_eq(
+            pump_with(client, (struct test_script){.status = 202,
+                                                   .content_type = "application/x-protobuf",
+                                                   .body = bodies[i],
+                                                   .reaches_server = true}),
+            i == 4 ? DPOT_ERR_NETWORK : DPOT_ERR_SERVER, "body %zu", i);
         cr_assert_eq(world_status(client).n_pending, 1);
     }
     world.clock.now_ms += HOUR_MS;

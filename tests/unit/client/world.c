@@ -242,6 +242,7 @@ static void take_batch(struct world *w, const struct dpot_batch *batch,
                                           w->is_old_server ? NULL : digest, &receipt),
                  DPOT_OK);
     serve(answer, 202, &receipt);
+    answer->content_type = "application/x-protobuf";
     dpot_buf_release(&receipt);
 }
 

@@ -1,4 +1,5 @@
 /* The server on loopback against attackers and slow peers. */
+#include "http/linger.h"
 #include "unit/aggregator/http/rig.h"
 
 #include <criterion/criterion.h>
@@ -39,6 +40,76 @@ Test(http_hostile, a_body_above_the_limit_is_413_by_its_announced_length)
                    "9000000\r\n\r\n",
                    reports_path);
     expect_raw(head, "", 0, 413);
+}
+
+/* Without Expect, within what a server may read, and nothing of the body follows. */
+Test(http_hostile, a_refused_head_is_answered_before_its_body_comes)
+{
+    static const struct {
+        const char *head;
+        int status;
+    } rows[] = {
+        {"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n", 413},
+        {"POST %s HTTP/1.0\r\nContent-Length: 9000000\r\n\r\n", 413},
+        {"POST %sx HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n", 404},
+        {"PUT %s HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n", 405},
+        {"POST %s HTTP/1.1\r\nHost: x\r\nContent-Encoding: br\r\nContent-Length: 4\r\n\r\n", 415},
+    };
+    char head[512];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        (void)snprintf(head, sizeof head, rows[i].head, reports_path);
+        expect_raw(head, "", 0, rows[i].status);
+    }
+    expect_raw("POST /v1/admin/campaigns HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n", "", 0,
+               401);
+    cr_assert_eq(get("/healthz"), 200);
+}
+
+/* Closing on unread bytes would reset the connection, and the answer would be lost. */
+Test(http_hostile, a_sender_that_does_not_look_still_reads_why_it_was_refused)
+{
+    static uint8_t body[9000000];
+    struct http_reply reply;
+    char head[512], after;
+    (void)snprintf(head, sizeof head,
+                   "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n", reports_path);
+    for (int i = 0; i < 5; i++) {
+        const int fd = http_connect(server_url(server));
+        cr_assert(http_send(fd, head, strlen(head)));
+        cr_assert(http_send(fd, body, sizeof body), "all of it is taken");
+        cr_assert(http_receive(fd, true, &reply));
+        cr_assert_eq(reply.status, 413);
+        cr_assert_not_null(http_header(&reply, "Connection"));
+        cr_assert_eq(dpot_buf_append(&reply.body, "", 1), DPOT_OK);
+        cr_assert_not_null(strstr((const char *)reply.body.data, "\"batch\":\"\""));
+        http_reply_release(&reply);
+        cr_assert_eq(recv(fd, &after, 1, 0), 0, "the end, not a reset");
+        (void)close(fd);
+    }
+}
+
+/* More peers than are waited for, none of which closes: the server goes on and stops. */
+Test(http_hostile, refused_peers_that_stay_hold_nobody_up)
+{
+    enum { N = 3 * LINGER_MAX };
+    int fds[N];
+    char head[512];
+    (void)snprintf(head, sizeof head,
+                   "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n", reports_path);
+    for (size_t i = 0; i < N; i++) {
+        struct http_reply reply;
+        fds[i] = http_connect(server_url(server));
+        cr_assert(http_send(fds[i], head, strlen(head)));
+        cr_assert(http_receive(fds[i], true, &reply), "%zu", i);
+        cr_assert_eq(reply.status, 413);
+        http_reply_release(&reply);
+    }
+    cr_assert_eq(get("/healthz"), 200);
+    server_close(server, 60000);
+    http_start();
+    for (size_t i = 0; i < N; i++) {
+        (void)close(fds[i]);
+    }
 }
 
 Test(http_hostile, a_body_of_ambiguous_length_is_400_and_ends_the_connection)

@@ -280,7 +280,7 @@ Test(http_odd, absurd_paths_are_404_or_400)
 {
     static const char *const paths[] = {
         "/../../etc/passwd", "//healthz",      "/healthz/",  "/healthz;x=1",
-        "/healthz#f",        "/%2e%2e/",       "*",          "http://other/healthz",
+        "/healthz#f",        "/%2e%2e/",       "*",          "http://other/nowhere",
         "/HEALTHZ",          "/v1//campaigns", "/v1/keys\t", "healthz"};
     char message[512];
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
@@ -289,6 +289,41 @@ Test(http_odd, absurd_paths_are_404_or_400)
         cr_assert(status == 404 || status == 400, "%s: %d", paths[i], status);
     }
     cr_assert_eq(get("/healthz"), 200);
+}
+
+/* RFC 9112, 3.2.2: a server must accept it; the host that it names is not compared. */
+Test(http_odd, an_address_in_absolute_form_is_the_path_in_it)
+{
+    static const struct {
+        const char *line;
+        int status;
+    } rows[] = {
+        {"GET http://x/healthz", 200},
+        {"GET HTTP://other.example:80/healthz", 200},
+        {"GET https://[::1]:8443/v1/keys?a=b", 200},
+        {"HEAD http://x/healthz", 200},
+        {"GET http://x/v1/admin/campaigns", 401},
+        {"POST http://x/healthz", 405},
+        {"GET http://x", 404},
+        {"GET http://x/", 404},
+        {"GET http://x?healthz", 404},
+        {"GET http://x//healthz", 404},
+        {"GET http://x/http://x/healthz", 404},
+        {"GET http:///healthz", 400},
+        {"GET http://", 400},
+        {"GET http://user:word@x/healthz", 400},
+        {"GET ftp://x/healthz", 404},
+        {"OPTIONS *", 405},
+        {"OPTIONS http://x/healthz", 405},
+        {"CONNECT x:443", 404},
+    };
+    char message[256];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        (void)snprintf(message, sizeof message, "%s HTTP/1.1\r\nHost: x\r\n\r\n", rows[i].line);
+        const int status = ask(message);
+        cr_assert_eq(status, rows[i].status, "%s: %d", rows[i].line, status);
+    }
+    cr_assert_eq(ask("GET http://x/healthz HTTP/1.1\r\n\r\n"), 400, "Host is needed all the same");
 }
 
 /* `n` bytes of `fill` between two texts. */

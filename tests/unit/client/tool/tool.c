@@ -34,7 +34,11 @@ static void serve(void *ctx, const struct dpot_http_request *request, struct tes
     answer->body_len = post_receipt == UINT8_MAX ? sizeof answer->body
                        : post_receipt > 0        ? sizeof receipt
                                                  : 0;
+    answer->content_type = "application/x-protobuf";
     memcpy(answer->body, receipt, sizeof receipt);
+    if (post_status == 409) {
+        test_answer_refuse(answer, post_status, request);
+    }
 }
 
 void start_serving(void)
