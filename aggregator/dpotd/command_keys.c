@@ -147,8 +147,9 @@ const struct command command_keys_add = {
     .name = "keys add",
     .summary = "make a new key to seal reports for",
     .details =
-        "Makes a new key to seal reports for, valid from now. dpotd serve announces it when it is "
-        "started\n"
+        "Makes a new key to seal reports for, valid from 15 minutes before now, so that devices "
+        "whose clocks\n"
+        "are slow can report. dpotd serve announces it when it is started\n"
         "again; reports sealed for the older keys are taken until these expire. Privatised reports "
         "are\n"
         "never made anew for a new key. --json prints {\"id\", \"not_before\", \"not_after\"}.",

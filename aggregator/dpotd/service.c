@@ -59,8 +59,13 @@ dpot_status service_read_tokens(struct service *s, const struct config *config,
     return status == DPOT_OK ? tokens_read(config->tokens_file, &s->tokens, error) : status;
 }
 
-dpot_status service_pick_keys(const struct service *s, struct dpot_keys *keys,
-                              struct dpot_error *error)
+dpot_status service_check_keys(const struct service *s, struct dpot_error *error)
+{
+    return seal_secrets_check(s->keys.seal_secrets, s->keys.n_seal_secrets,
+                              s->log.clock->now(s->log.clock->ctx), NULL, error);
+}
+
+void service_pick_keys(const struct service *s, struct dpot_keys *keys)
 {
     const int64_t now_ms = s->log.clock->now(s->log.clock->ctx);
     *keys = (struct dpot_keys){.n_seal_keys = 0};
@@ -69,21 +74,19 @@ dpot_status service_pick_keys(const struct service *s, struct dpot_keys *keys,
             keys->seal_keys[keys->n_seal_keys++] = s->keys.seal_secrets[i].key;
         }
     }
-    return keys->n_seal_keys > 0
-               ? DPOT_OK
-               : dpot_error_set(
-                     error, DPOT_ERR_NOT_FOUND,
-                     "every seal key has expired: devices could not report; run dpotd keys add");
 }
 
+/* Keys that are not valid yet become so while the server runs; expired ones stay so. */
 static dpot_status sign_keys(struct service *s, struct dpot_error *error)
 {
     struct dpot_keys public_keys;
     dpot_buf_init(&s->app.signed_keys, SIGNED_KEYS_MAX, NULL);
-    const dpot_status status = service_pick_keys(s, &public_keys, error);
-    return status == DPOT_OK
-               ? registry_sign_keys(s->registry, &public_keys, &s->app.signed_keys, error)
-               : status;
+    const dpot_status status = service_check_keys(s, error);
+    if (status != DPOT_OK && status != DPOT_ERR_NOT_OPEN) {
+        return status;
+    }
+    service_pick_keys(s, &public_keys);
+    return registry_sign_keys(s->registry, &public_keys, &s->app.signed_keys, error);
 }
 
 static int append_record(void *ctx, const struct revision_record *record)
@@ -420,17 +423,23 @@ dpot_status service_new(const struct config *config, const struct service_hooks 
     return DPOT_OK;
 }
 
-/* A certificate that is not valid now does not prevent the start; the log shows why devices
+/* A certificate or keys that are not valid now do not prevent the start; the log shows why devices
  * fail. */
-static void log_certificate(const struct service *s)
+static void log_validity(const struct service *s, const char *event, dpot_status status,
+                         const struct dpot_error *error)
 {
     char quoted[LOG_QUOTED_SIZE];
-    struct dpot_error error = {{0}};
-    const dpot_status status = service_check_tls(s, &error);
-    if (error.text[0]) {
-        log_write(&s->log, status == DPOT_OK ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
-                  "tls.certificate", "reason=%s", log_quote(quoted, error.text));
+    if (error->text[0]) {
+        log_write(&s->log, status == DPOT_OK ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, event,
+                  "reason=%s", log_quote(quoted, error->text));
     }
+}
+
+static void log_validities(const struct service *s)
+{
+    struct dpot_error keys = {{0}}, certificate = {{0}};
+    log_validity(s, "keys.seal", service_check_keys(s, &keys), &keys);
+    log_validity(s, "tls.certificate", service_check_tls(s, &certificate), &certificate);
 }
 
 static void log_open(const struct service *s)
@@ -439,7 +448,7 @@ static void log_open(const struct service *s)
     store_get_id_usage(s->store, &usage);
     log_write(&s->log, LOG_LEVEL_INFO, "service.open", "url=%s n_seal_keys=%zu n_ids=%llu",
               service_url(s), s->keys.n_seal_secrets, (unsigned long long)usage.n_ids);
-    log_certificate(s);
+    log_validities(s);
 }
 
 dpot_status service_open(const struct config *config, const char *listen,

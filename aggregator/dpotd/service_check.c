@@ -213,16 +213,18 @@ static void check_store(struct check *check, bool has_keys)
     }
 }
 
-/* Notes when the last seal key will expire soon, since the server then stops taking reports. */
-static void check_expiry(const struct check *check, struct dpot_error *fault)
+/* A fault when no seal key is valid now; a note when the last one will expire soon, since then no
+ * device can report. */
+static void check_keys(const struct check *check, struct dpot_error *fault)
 {
     const int64_t now_ms = check->s->log.clock->now(check->s->log.clock->ctx);
     struct dpot_keys keys;
     char time[DPOT_RFC3339_SIZE];
     int64_t last_ms = 0;
-    if (!expect_ok(check, service_pick_keys(check->s, &keys, fault), fault)) {
+    if (!expect_ok(check, service_check_keys(check->s, fault), fault)) {
         return;
     }
+    service_pick_keys(check->s, &keys);
     for (size_t i = 0; i < keys.n_seal_keys; i++) {
         last_ms =
             keys.seal_keys[i].not_after_ms > last_ms ? keys.seal_keys[i].not_after_ms : last_ms;
@@ -316,7 +318,7 @@ dpot_status service_check(const struct config *config, const struct service_chec
     }
     const bool has_keys = read_keys(&check, &fault);
     if (has_keys && !options->is_store_only) {
-        check_expiry(&check, &fault);
+        check_keys(&check, &fault);
     }
     if (!options->is_store_only) {
         check_surroundings(&check, &fault);

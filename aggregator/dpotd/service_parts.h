@@ -46,9 +46,11 @@ dpot_status service_read_tls(struct service *s, const struct config *config,
  * DPOT_OK with a message: expires soon. */
 dpot_status service_check_tls(const struct service *s, struct dpot_error *error);
 
-/* The keys that devices are shown: all that have not expired. */
-dpot_status service_pick_keys(const struct service *s, struct dpot_keys *keys,
-                              struct dpot_error *error);
+/* Checks that devices can seal reports now, as seal_secrets_check. */
+dpot_status service_check_keys(const struct service *s, struct dpot_error *error);
+
+/* The keys that devices are shown: all that have not expired, also those that are not valid yet. */
+void service_pick_keys(const struct service *s, struct dpot_keys *keys);
 
 /* All revisions; free `record` with dpot_free_array, also after a failure. */
 dpot_status service_list_revisions(struct service *s, struct service_records *records,

@@ -12,28 +12,40 @@ void api_device_health(const struct http_app *app, const struct http_request *re
     http_response_text(response, 200, "ok");
 }
 
-/* The path is public, and the reason may name files and counts: it goes to the log only. */
-static void refuse_ready(struct http_response *response, const char *path, dpot_status status,
-                         const struct dpot_error *error)
+/* The paths are public, and the reason may name files, counts and ids: it goes to the log only. */
+static void refuse_for_now(struct http_response *response, const char *path, dpot_status status,
+                           const struct dpot_error *error)
 {
     http_response_refuse(response, path, 503, status,
-                         status == DPOT_ERR_BUSY ? "the server is busy or being stopped: try again"
-                                                 : "the store takes no reports: the log says why");
+                         status == DPOT_ERR_BUSY
+                             ? "the server is busy or being stopped: try again"
+                             : "the server takes no reports now: its log says why");
     response->note = *error;
+}
+
+/* Devices can seal reports, and the store takes them. */
+static dpot_status check_ready(const struct http_app *app, const struct http_request *request,
+                               struct dpot_error *error)
+{
+    const struct ingest *ingest = app->ingest;
+    if (server_is_closing(request->server)) {
+        return dpot_error_set(error, DPOT_ERR_BUSY, "the server is being stopped");
+    }
+    const dpot_status status =
+        seal_secrets_check(ingest->seal_secrets, ingest->n_seal_secrets,
+                           ingest->clock->now(ingest->clock->ctx), NULL, error);
+    return status == DPOT_OK ? store_check(app->store, error) : status;
 }
 
 void api_device_ready(const struct http_app *app, const struct http_request *request,
                       struct http_response *response)
 {
     struct dpot_error error = {{0}};
-    const dpot_status status =
-        server_is_closing(request->server)
-            ? dpot_error_set(&error, DPOT_ERR_BUSY, "the server is being stopped")
-            : store_check(app->store, &error);
+    const dpot_status status = check_ready(app, request, &error);
     if (status == DPOT_OK) {
         http_response_text(response, 200, "ok");
     } else {
-        refuse_ready(response, request->path, status, &error);
+        refuse_for_now(response, request->path, status, &error);
     }
 }
 
@@ -63,7 +75,7 @@ void api_device_campaign(const struct http_app *app, const struct http_request *
         http_response_refuse(response, request->path, 404, DPOT_ERR_NOT_FOUND,
                              "no such campaign: check its id");
     } else if (status != DPOT_OK) {
-        http_response_refuse(response, request->path, 503, status, error.text);
+        refuse_for_now(response, request->path, status, &error);
         response->retry_after_s = 5;
     } else {
         answer_bytes(response, revision.signed_bytes);
@@ -101,8 +113,12 @@ static void answer_batch(struct http_response *response, const struct http_reque
         response->level = LOG_LEVEL_DEBUG;
         return;
     }
-    http_response_refuse(response, request->path, (unsigned)result->verdict, result->status,
-                         result->error.text);
+    if (result->verdict == INGEST_NOT_YET && result->status != DPOT_ERR_NOT_OPEN) {
+        refuse_for_now(response, request->path, result->status, &result->error);
+    } else {
+        http_response_refuse(response, request->path, (unsigned)result->verdict, result->status,
+                             result->error.text);
+    }
     add_batch(response, result);
     if (result->verdict == INGEST_CLOSED) {
         add_closed(response, result);

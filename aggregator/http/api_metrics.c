@@ -126,21 +126,31 @@ static void add_traffic(struct page *page, struct server *server)
             traffic.body_memory);
 }
 
-/* What must be renewed before it expires. */
-static void add_expiries(struct page *page, const struct http_app *app)
+/* What must be valid now, and renewed before it expires. */
+static void add_validities(struct page *page, const struct http_app *app)
 {
     static const char key[] = "dpotd_seal_keys_expire_seconds";
     static const char certificate[] = "dpotd_tls_certificate_expires_seconds";
+    const struct certificate_period *period = &app->tls_period;
+    const int64_t now_ms = app->ingest->clock->now(app->ingest->clock->ctx);
     int64_t last_ms = 0;
+    size_t n_valid = 0;
+    (void)!seal_secrets_check(app->ingest->seal_secrets, app->ingest->n_seal_secrets, now_ms,
+                              &n_valid, NULL);
+    add_one(page, "dpotd_seal_keys_valid", "gauge",
+            "Seal keys that are valid now; without one no device can report.", n_valid);
     for (size_t i = 0; i < app->ingest->n_seal_secrets; i++) {
         const int64_t end_ms = app->ingest->seal_secrets[i].key.not_after_ms;
         last_ms = end_ms > last_ms ? end_ms : last_ms;
     }
     begin(page, key, "gauge", "When the last seal key expires, since 1970.");
     add(page, "%s %.3f\n", key, 1e-3 * (double)last_ms);
-    if (app->tls_period.not_after_ms != 0) {
+    if (period->not_after_ms != 0) {
+        add_one(page, "dpotd_tls_certificate_valid", "gauge",
+                "1: the TLS certificate is valid now; 0: not yet or no longer.",
+                period->not_before_ms <= now_ms && now_ms < period->not_after_ms);
         begin(page, certificate, "gauge", "When the TLS certificate expires, since 1970.");
-        add(page, "%s %.3f\n", certificate, 1e-3 * (double)app->tls_period.not_after_ms);
+        add(page, "%s %.3f\n", certificate, 1e-3 * (double)period->not_after_ms);
     }
 }
 
@@ -184,7 +194,7 @@ void api_metrics(const struct http_app *app, const struct http_request *request,
     add_commits(&page, app->ingest->writer);
     add_store(&page, app->store);
     add_traffic(&page, request->server);
-    add_expiries(&page, app);
+    add_validities(&page, app);
     add_process(&page, app);
     if (page.status != DPOT_OK) {
         http_response_refuse(response, request->path, 503, page.status, "");

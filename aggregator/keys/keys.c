@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define PATH_SIZE 4352
+#define MINUTE_MS INT64_C(60000)
 #define DAY_MS ((int64_t)86400000)
 
 static dpot_status join(char out[PATH_SIZE], const char *folder, const char *name,
@@ -69,8 +70,8 @@ static dpot_status create_seal_key(const char *folder, int64_t now_ms, unsigned 
     char path[PATH_SIZE], text[512];
     dpot_seal_keypair(secret.key.public_key, secret.secret_key);
     dpot_seal_key_id(secret.key.public_key, secret.key.id);
-    secret.key.not_before_ms = now_ms - now_ms % 1000;
-    secret.key.not_after_ms = secret.key.not_before_ms + days * DAY_MS;
+    secret.key.not_before_ms = now_ms - now_ms % 1000 - SERVER_KEYS_EARLY_MINUTES * MINUTE_MS;
+    secret.key.not_after_ms = now_ms - now_ms % 1000 + days * DAY_MS;
     format_seal_secret(&secret, text, sizeof text);
     *created = secret.key;
     dpot_status status = seal_path(path, folder, created, error);

@@ -20,6 +20,10 @@ struct server_keys {
     struct seal_secret seal_secrets[DPOT_SEAL_KEYS_MAX];
 };
 
+/* A new seal key is valid from so many minutes before it is made: a device whose clock is that slow
+ * can report at once. */
+#define SERVER_KEYS_EARLY_MINUTES 15
+
 /* Creates missing keys in an existing folder: a signing key, and one seal key valid for 400 days.
  * Existing keys are kept; *kept_signing_key reports whether there was a signing key.
  * DPOT_ERR_MALFORMED, DPOT_ERR_DENIED: an existing key is invalid. DPOT_ERR_IO. */
@@ -28,7 +32,7 @@ DPOT_WARN_UNUSED dpot_status server_keys_complete(const char *folder,
                                                   uint8_t pin[DPOT_SIGN_PUBLIC_LEN],
                                                   bool *kept_signing_key, struct dpot_error *error);
 
-/* Adds a seal key that is valid for `days` from now. The server announces it after a restart.
+/* Adds a seal key that is valid until `days` from now. The server announces it after a restart.
  * DPOT_ERR_TOO_LARGE: the maximum number of keys exists. DPOT_ERR_IO. */
 #define SERVER_KEYS_DAYS 400
 #define SERVER_KEYS_DAYS_MAX 3650

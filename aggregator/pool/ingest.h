@@ -26,6 +26,13 @@ struct seal_secret {
     uint8_t secret_key[DPOT_SEAL_SECRET_LEN];
 };
 
+/* Whether devices can seal reports at `now_ms`: one of the `n` keys is valid then. *n_valid, which
+ * may be NULL, receives how many are.
+ * DPOT_ERR_NOT_FOUND: all have expired; DPOT_ERR_NOT_OPEN: none is valid yet; with a remedy. */
+DPOT_WARN_UNUSED dpot_status seal_secrets_check(const struct seal_secret *secrets, size_t n,
+                                                int64_t now_ms, size_t *n_valid,
+                                                struct dpot_error *error);
+
 /* Borrowed. Thread-safe. */
 struct ingest {
     struct store *store;

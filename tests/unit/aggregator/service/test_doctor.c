@@ -1,5 +1,7 @@
 /* Faults that the doctor finds in an installation, its store or a copy of it, each in one
  * sentence. */
+#include "base/clock.h"
+#include "keys/keys.h"
 #include "model/artifact.h"
 #include "store/database.h"
 #include "store/store.h"
@@ -7,6 +9,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -107,6 +110,43 @@ Test(doctor, the_doctor_reports_a_certificate_outside_its_dates)
     copy_golden("future.pem", "cert.pem");
     cr_assert_eq(doctor(), 3);
     expect_sentence("not valid before 2090-01-01T00:00:00Z");
+}
+
+/* Replaces the keys by one that was made while the clock was an hour ahead. */
+static void make_early_key(void)
+{
+    struct test_clock ahead;
+    struct dpot_seal_key added;
+    glob_t valid;
+    cr_assert_eq(glob(in_folder("keys/seal-*.key"), 0, NULL, &valid), 0);
+    cr_assert_eq(valid.gl_pathc, 1);
+    cr_assert_eq(unlink(valid.gl_pathv[0]), 0);
+    globfree(&valid);
+    test_clock_init(&ahead, dpot_clock_system()->now(NULL) + INT64_C(3600000));
+    cr_assert_eq(server_keys_add(in_folder("keys"), &ahead.clock, 2, &added, NULL), DPOT_OK);
+}
+
+Test(doctor, keys_that_are_not_valid_yet_are_reported_by_doctor_start_and_readiness)
+{
+    char url[128];
+    struct dpot_seal_key added;
+    init();
+    make_early_key();
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("no seal key is valid before ");
+    pid_t child = serve(url, sizeof url);
+    cr_assert_eq(status_of(url, "GET", "/readyz", NULL, ""), 503);
+    cr_assert_eq(status_of(url, "GET", "/healthz", NULL, ""), 200);
+    stop(child);
+    cr_assert_not_null(strstr(err, "level=error event=keys.seal reason=\"no seal key is valid"),
+                       "%s", err);
+    cr_assert_not_null(strstr(err, "status=503"), "%s", err);
+    cr_assert_eq(server_keys_add(in_folder("keys"), dpot_clock_system(), 2, &added, NULL), DPOT_OK);
+    cr_assert_eq(doctor(), 0, "one key for now and one for later: %s", err);
+    child = serve(url, sizeof url);
+    cr_assert_eq(status_of(url, "GET", "/readyz", NULL, ""), 200);
+    stop(child);
+    cr_assert_null(strstr(err, "keys.seal"), "%s", err);
 }
 
 Test(doctor, the_doctor_reports_a_foreign_address)
