@@ -176,6 +176,7 @@ void server_get_traffic(struct server *server, struct server_traffic *traffic)
     (void)pthread_mutex_lock(&server->mutex);
     *traffic = server->traffic;
     (void)pthread_mutex_unlock(&server->mutex);
+    traffic->log = log_sink_get_counts(server->config.log->sink);
 }
 
 bool server_is_closing(struct server *server)
