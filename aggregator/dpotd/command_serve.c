@@ -1,6 +1,7 @@
 #include "cli/options.h"
 #include "dpotd/backup.h"
 #include "dpotd/command.h"
+#include "dpotd/grants.h"
 #include "http/listen.h"
 
 #include <errno.h>
@@ -10,27 +11,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define STDERR_PATIENCE_MS 1000
-#define FILES_BESIDE_CONNECTIONS 64 /* store, log, threads' pipes */
 
-/* The usual limit of 1024 open files does not suffice for the default max_connections (1024). */
-static void raise_file_limit(const struct config *config)
+static void print_note(const char *sentence)
 {
-    struct rlimit limit;
-    const rlim_t wanted = (rlim_t)config->max_connections + FILES_BESIDE_CONNECTIONS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
-        return;
-    }
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
-        (void)fprintf(stderr,
-                      "dpotd: only %llu open files are allowed and limits.max_connections is %u: "
-                      "raise the limit\n",
-                      (unsigned long long)limit.rlim_cur, config->max_connections);
-    }
+    (void)fprintf(stderr, "dpotd: %s\n", sentence);
 }
 
 /* Writes the URL; the file appears whole or not at all. */
@@ -161,11 +148,13 @@ static dpot_status run_serve(struct run *run)
 {
     struct config config;
     dpot_status status = command_read_config(run, &config);
+    if (status == DPOT_OK) {
+        status = grants_fit(&config, print_note, &run->error);
+    }
     if (status != DPOT_OK) {
         remove_ready_file(run);
         return status;
     }
-    raise_file_limit(&config);
     status = serve(run, &config);
     if (status != DPOT_OK) {
         give_up_blocked_stderr();
