@@ -1,33 +1,24 @@
 #include "cli/options.h"
 #include "dpotd/backup.h"
 #include "dpotd/command.h"
+#include "dpotd/grants.h"
 #include "files/output.h"
+#include "http/listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#define FILES_BESIDE_CONNECTIONS 64 /* store, log, threads' pipes */
+#define STDERR_PATIENCE_MS 1000
 
-/* The usual limit of 1024 open files does not suffice for the default max_connections (1024). */
-static void raise_file_limit(const struct config *config)
+static void print_note(const char *sentence)
 {
-    struct rlimit limit;
-    const rlim_t wanted = (rlim_t)config->max_connections + FILES_BESIDE_CONNECTIONS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
-        return;
-    }
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
-        (void)fprintf(stderr,
-                      "dpotd: only %llu open files are allowed and limits.max_connections is %u: "
-                      "raise the limit\n",
-                      (unsigned long long)limit.rlim_cur, config->max_connections);
-    }
+    (void)fprintf(stderr, "dpotd: %s\n", sentence);
 }
 
 /* The file appears whole or not at all. */
@@ -81,6 +72,24 @@ static void remove_ready_file(const struct run *run)
     }
 }
 
+static void print_url(const struct service *service)
+{
+    char line[LISTEN_URL_SIZE + 32];
+    (void)snprintf(line, sizeof line, "dpotd: listening on %s\n", service_url(service));
+    service_print(service, line);
+}
+
+/* The sentence of a failure must not keep the program from ending: a standard error that takes
+ * nothing for a while is replaced. */
+static void give_up_blocked_stderr(void)
+{
+    struct pollfd descriptor = {.fd = STDERR_FILENO, .events = POLLOUT};
+    const int fd = poll(&descriptor, 1, STDERR_PATIENCE_MS) == 0 ? open("/dev/null", O_WRONLY) : -1;
+    if (fd >= 0) {
+        (void)dup2(fd, STDERR_FILENO);
+    }
+}
+
 struct start {
     const struct config *config;
     const struct run *run;
@@ -111,7 +120,7 @@ static dpot_status serve(struct run *run, const struct config *config)
         }
         return status;
     }
-    (void)fprintf(stderr, "dpotd: listening on %s\n", service_url(service));
+    print_url(service);
     if (ready_file) {
         status = write_ready_file(ready_file, service_url(service), &run->error);
     }
@@ -129,13 +138,19 @@ static dpot_status serve(struct run *run, const struct config *config)
 static dpot_status run_serve(struct run *run)
 {
     struct config config;
-    const dpot_status status = command_read_config(run, &config);
+    dpot_status status = command_read_config(run, &config);
+    if (status == DPOT_OK) {
+        status = grants_fit(&config, print_note, &run->error);
+    }
     if (status != DPOT_OK) {
         remove_ready_file(run);
         return status;
     }
-    raise_file_limit(&config);
-    return serve(run, &config);
+    status = serve(run, &config);
+    if (status != DPOT_OK) {
+        give_up_blocked_stderr();
+    }
+    return status;
 }
 
 static const struct option options[] = {

@@ -4,9 +4,11 @@
 #include "http/listen.h"
 #include "keys/key_file.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define DRAIN_MS 10000
+#define LOG_PATIENCE_MS 1000 /* for the last lines of the log */
 #define SIGNED_KEYS_MAX (DPOT_KEYS_BYTES_MAX + 4096)
 
 dpot_status service_read_tls(struct service *s, const struct config *config,
@@ -177,8 +179,8 @@ static void log_commit_failure(void *ctx, const struct dpot_error *error)
 {
     const struct service *s = ctx;
     char quoted[LOG_QUOTED_SIZE];
-    log_write(&s->log, LOG_LEVEL_ERROR, "store.commit", "reason=%s",
-              log_quote(quoted, error->text));
+    log_write_folded(&s->log, LOG_LEVEL_ERROR, "store.commit", "", "reason=%s",
+                     log_quote(quoted, error->text));
 }
 
 static void log_fault(void *ctx, dpot_status status, const char *sentence)
@@ -418,9 +420,18 @@ dpot_status service_new(const struct config *config, const struct service_hooks 
     }
     s->hooks = *hooks;
     s->log = (struct log){.level = config->log,
-                          .stream = hooks->log_stream ? hooks->log_stream : stderr,
                           .clock = hooks->clock ? hooks->clock : dpot_clock_system()};
     return DPOT_OK;
+}
+
+static dpot_status open_log(struct service *s, struct dpot_error *error)
+{
+    const int fd = fileno(s->hooks.log_stream ? s->hooks.log_stream : stderr);
+    return log_sink_open(fd, s->log.clock, &s->log.sink) == DPOT_OK
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_MEMORY,
+                                "the thread that writes the log did not start: allow more memory "
+                                "(ulimit -v) or threads (ulimit -u, the container's limit)");
 }
 
 /* A certificate or keys that are not valid now do not prevent the start; the log shows why devices
@@ -459,7 +470,10 @@ dpot_status service_open(const struct config *config, const char *listen,
     if (status != DPOT_OK) {
         return status;
     }
-    status = open_modules(*service, config, hooks, error);
+    status = open_log(*service, error);
+    if (status == DPOT_OK) {
+        status = open_modules(*service, config, hooks, error);
+    }
     if (status == DPOT_OK) {
         status = open_runner(*service, config, error);
     }
@@ -473,6 +487,12 @@ dpot_status service_open(const struct config *config, const char *listen,
     }
     log_open(*service);
     return DPOT_OK;
+}
+
+void service_print(const struct service *service, const char *line)
+{
+    log_sink_put(service->log.sink, line, strlen(line));
+    log_sink_flush(service->log.sink, LOG_PATIENCE_MS);
 }
 
 const char *service_url(const struct service *service)
@@ -515,5 +535,6 @@ dpot_status service_stop(struct service *service, struct dpot_error *error)
     if (url[0] != '\0') {
         log_write(&log, LOG_LEVEL_INFO, "service.close", "url=%s", url);
     }
+    log_sink_close(log.sink, LOG_PATIENCE_MS);
     return loss.text[0] != '\0' ? dpot_error_set(error, DPOT_ERR_IO, "%s", loss.text) : DPOT_OK;
 }

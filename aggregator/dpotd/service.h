@@ -8,8 +8,8 @@
 
 /* Overrides; zero: defaults. */
 struct service_hooks {
-    const struct dpot_clock *clock;                    /* NULL: the system's */
-    FILE *log_stream;                                  /* NULL: stderr */
+    const struct dpot_clock *clock; /* NULL: the system's */
+    FILE *log_stream;               /* only its descriptor is used; NULL: stderr */
     void (*on_committed)(void *ctx, size_t n_reports); /* as in struct writer_config */
     void (*on_owned)(void *ctx); /* the store is owned: no other server uses it */
     void *ctx;
@@ -28,6 +28,10 @@ DPOT_WARN_UNUSED dpot_status service_open(const struct config *config, const cha
 
 /* "http://127.0.0.1:43211"; borrowed. */
 const char *service_url(const struct service *service);
+
+/* Appends a line, with its newline, to the log as it is, and waits a second at most until it is
+ * written. */
+void service_print(const struct service *service, const char *line);
 
 /* The public key that devices pin; borrowed. */
 const uint8_t *service_pin(const struct service *service);

@@ -124,6 +124,11 @@ static void add_traffic(struct page *page, struct server *server)
             traffic.n_suspended);
     add_one(page, "dpotd_http_body_bytes", "gauge", "Bytes of memory for request bodies.",
             traffic.body_memory);
+    add_one(page, "dpotd_log_lines_lost_total", "counter",
+            "Lines of the log that could not be written, since the start.", traffic.log.n_lost);
+    add_one(page, "dpotd_log_lines_folded_total", "counter",
+            "Repeated lines of the log that were counted instead, since the start.",
+            traffic.log.n_folded);
 }
 
 /* What must be valid now, and renewed before it expires. */

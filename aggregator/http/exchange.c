@@ -243,23 +243,29 @@ static int64_t content_length(const struct http_response *response)
     return (int64_t)(response->borrowed ? response->borrowed->len : response->body.len);
 }
 
-/* The method for the log: "-" unless it is a short word of capitals. */
+/* The method for the log: "-" for one that strangers made up. */
 static const char *plain_method(const char *method)
 {
-    const size_t len = strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    return len > 0 && len <= 8 && method[len] == '\0' ? method : "-";
+    static const char *const known[] = {"GET",    "HEAD",    "POST",  "PUT",
+                                        "DELETE", "OPTIONS", "PATCH", NULL};
+    for (size_t i = 0; known[i]; i++) {
+        if (strcmp(method, known[i]) == 0) {
+            return known[i];
+        }
+    }
+    return "-";
 }
 
 static void log_exchange(const struct exchange *x, int64_t now_ms)
 {
-    char note[LOG_QUOTED_SIZE];
+    char note[LOG_QUOTED_SIZE], kind[LOG_KIND_SIZE];
     const struct http_response *r = &x->response;
-    log_write(x->server->config.log, r->level, "http.request",
-              "method=%s route=%s status=%u in=%zu out=%lld ms=%lld%s%s",
-              plain_method(x->request.method), x->route ? x->route->pattern : "-", r->status,
-              x->request.body_len, (long long)content_length(r),
-              (long long)(now_ms - x->started_ms), r->note.text[0] ? " note=" : "",
-              r->note.text[0] ? log_quote(note, r->note.text) : "");
+    (void)snprintf(kind, sizeof kind, "method=%s route=%s status=%u",
+                   plain_method(x->request.method), x->route ? x->route->pattern : "-", r->status);
+    log_write_folded(
+        x->server->config.log, r->level, "http.request", kind, "in=%zu out=%lld ms=%lld%s%s",
+        x->request.body_len, (long long)content_length(r), (long long)(now_ms - x->started_ms),
+        r->note.text[0] ? " note=" : "", r->note.text[0] ? log_quote(note, r->note.text) : "");
 }
 
 void exchange_count_answer(struct server *server, unsigned http_status)

@@ -22,6 +22,7 @@ struct entry {
 
 struct lingering {
     pthread_t thread;
+    size_t n;
     int64_t patience_ms;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t wake;
@@ -103,13 +104,20 @@ static void release(struct lingering *linger)
     dpot_free_array(NULL, linger, 1, sizeof *linger);
 }
 
-dpot_status linger_new(int64_t patience_ms, struct lingering **linger)
+size_t linger_sockets(size_t max_connections)
+{
+    const size_t n = max_connections / LINGER_SHARE + 1;
+    return n < LINGER_MAX ? n : LINGER_MAX;
+}
+
+dpot_status linger_new(size_t n, int64_t patience_ms, struct lingering **linger)
 {
     struct lingering *l = dpot_alloc_array(NULL, 1, sizeof *l);
     *linger = NULL;
     if (!l) {
         return DPOT_ERR_MEMORY;
     }
+    l->n = n;
     l->patience_ms = patience_ms;
     (void)pthread_mutex_init(&l->mutex, NULL);
     (void)pthread_cond_init(&l->wake, NULL);
@@ -142,7 +150,7 @@ void linger_free(struct lingering *linger)
 static struct entry *find_place(struct lingering *linger)
 {
     struct entry *oldest = &linger->entries[0];
-    for (size_t i = 0; i < LINGER_MAX; i++) {
+    for (size_t i = 0; i < linger->n; i++) {
         struct entry *entry = &linger->entries[i];
         if (entry->fd < 0) {
             return entry;

@@ -13,13 +13,17 @@
 #include <stdint.h>
 
 #define LINGER_MAX 32                       /* sockets at once; a new one replaces the oldest */
+#define LINGER_SHARE 8                      /* at most one for so many connections, and one more */
 #define LINGER_BYTES_MAX ((size_t)16 << 20) /* discarded of each */
 
 struct lingering;
 
-/* Starts the thread. A socket is closed after `patience_ms`. DPOT_ERR_MEMORY: no memory, descriptor
- * or thread. */
-DPOT_WARN_UNUSED dpot_status linger_new(int64_t patience_ms, struct lingering **linger);
+/* How many sockets a server of `max_connections` keeps: 1 to LINGER_MAX. */
+size_t linger_sockets(size_t max_connections);
+
+/* Starts the thread; at most `n` sockets (1 to LINGER_MAX), each closed after `patience_ms`.
+ * DPOT_ERR_MEMORY: no memory, descriptor or thread. */
+DPOT_WARN_UNUSED dpot_status linger_new(size_t n, int64_t patience_ms, struct lingering **linger);
 
 /* Closes all sockets and stops the thread. NULL is allowed. */
 void linger_free(struct lingering *linger);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LINE_SIZE 1024
@@ -14,28 +15,52 @@ static const char *const names[] = {
     [LOG_LEVEL_ERROR] = "error",
 };
 
-void log_write(const struct log *log, enum log_level level, const char *event, const char *format,
-               ...)
+/* Writes the time, `head` and the pairs of `format`, cut to fit. */
+static void write_line(const struct log *log, const char *head, const char *format,
+                       va_list arguments)
 {
-    if (level < log->level || !log->stream) {
-        return;
-    }
     char line[LINE_SIZE], ts[DPOT_RFC3339_SIZE];
     dpot_time_format(log->clock->now(log->clock->ctx), ts);
-    int used = snprintf(line, sizeof line, "ts=%s level=%s event=%s%s", ts, names[level], event,
-                        *format ? " " : "");
+    const int used = snprintf(line, sizeof line, "ts=%s %s%s", ts, head, *format ? " " : "");
     if (used < 0 || used >= LINE_SIZE - 1) {
         return;
     }
-    va_list arguments;
-    va_start(arguments, format);
     (void)vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
-    va_end(arguments);
     const size_t len = strlen(line);
     line[len] = '\n';
-    (void)fwrite(line, 1, len + 1,
-                 log->stream); /* one call: the stream's lock keeps the line whole */
-    (void)fflush(log->stream);
+    log_sink_put(log->sink, line, len + 1);
+}
+
+void log_write(const struct log *log, enum log_level level, const char *event, const char *format,
+               ...)
+{
+    char head[LOG_KIND_SIZE];
+    va_list arguments;
+    if (level < log->level || !log->sink) {
+        return;
+    }
+    (void)snprintf(head, sizeof head, "level=%s event=%s", names[level], event);
+    va_start(arguments, format);
+    write_line(log, head, format, arguments);
+    va_end(arguments);
+}
+
+void log_write_folded(const struct log *log, enum log_level level, const char *event,
+                      const char *kind, const char *format, ...)
+{
+    char head[LOG_KIND_SIZE];
+    va_list arguments;
+    if (level < log->level || !log->sink) {
+        return;
+    }
+    (void)snprintf(head, sizeof head, "level=%s event=%s%s%s", names[level], event,
+                   *kind ? " " : "", kind);
+    if (log->level > LOG_LEVEL_DEBUG && !log_sink_admit(log->sink, head)) {
+        return;
+    }
+    va_start(arguments, format);
+    write_line(log, head, format, arguments);
+    va_end(arguments);
 }
 
 const char *log_quote(char out[LOG_QUOTED_SIZE], const char *text)

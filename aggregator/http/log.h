@@ -1,6 +1,8 @@
-/* The operator's log: one line of key=value pairs an event, on a stream.
+/* The operator's log: one line of key=value pairs an event.
  *
  *     ts=2026-12-01T00:00:00Z level=info event=http.request method=POST route="/v1/..." status=202
+ *
+ * Logging never waits: lines go to a bounded buffer that a thread of its own writes (log_sink.h).
  *
  * A log MUST NOT hold bodies, ids of reports, tokens or keys. Values that may hold blanks go
  * through log_quote. */
@@ -9,9 +11,9 @@
 
 #include "base/compiler.h"
 #include "dpot/hooks.h"
+#include "http/log_sink.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
 enum log_level {
     LOG_LEVEL_DEBUG,
@@ -21,8 +23,8 @@ enum log_level {
 };
 
 struct log {
-    enum log_level level; /* lower levels are not written */
-    FILE *stream;         /* borrowed; NULL: nothing is written */
+    enum log_level level;  /* lower levels are not written */
+    struct log_sink *sink; /* borrowed; NULL: nothing is written */
     const struct dpot_clock *clock;
 };
 
@@ -31,6 +33,12 @@ struct log {
 /* Writes one line. `format` gives the pairs behind the event and may be "". Thread-safe. */
 void log_write(const struct log *log, enum log_level level, const char *event, const char *format,
                ...) DPOT_PRINTF(4, 5);
+
+/* log_write for events that strangers can cause as often as they like. `kind`: the first pairs of
+ * the line, of few possible values. Of lines that agree in level, event and kind, ten are written a
+ * minute and the others counted: one line with n_folded follows. At level debug all are written. */
+void log_write_folded(const struct log *log, enum log_level level, const char *event,
+                      const char *kind, const char *format, ...) DPOT_PRINTF(5, 6);
 
 /* Copies the text in double quotes, with control characters and quotes replaced, cut to fit;
  * returns `out`. */

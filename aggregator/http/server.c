@@ -11,6 +11,7 @@
 
 #define END_MS 2000                      /* for the threads to see the end of their connections */
 #define HEADER_MEMORY ((size_t)32 << 10) /* per connection */
+#define STACK_SIZE ((size_t)1 << 20) /* of a thread: the usual 8 MiB exceed small address spaces */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_context,
@@ -27,6 +28,18 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
     } else if (*socket_context) {
         deadlines_remove(server->deadlines, *socket_context);
         *socket_context = NULL;
+    }
+}
+
+/* Where this process may open no more files and the thread has no connection, the library tries
+ * again at once, without end: it waits a little here. */
+static void wait_if_out_of_files(struct server *server, const char *text)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    if (strstr(text, "limit at FIRST connection")) {
+        log_write_folded(server->config.log, LOG_LEVEL_WARNING, "http.files", "",
+                         "note=\"no more files may be opened: new connections wait\"");
+        (void)nanosleep(&pause, NULL);
     }
 }
 
@@ -56,6 +69,7 @@ static void on_library_message(void *ctx, const char *format, va_list arguments)
     (void)vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\r\n")] = '\0';
     count_library_answer(server, text);
+    wait_if_out_of_files(server, text);
     log_write(server->config.log, LOG_LEVEL_DEBUG, "http.library", "note=%s",
               log_quote(quoted, text));
 }
@@ -85,6 +99,7 @@ static struct MHD_Daemon *start_daemon(struct server *server)
     OPTION(MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)config->max_connections_per_ip, NULL);
     OPTION(MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)config->request_timeout_s, NULL);
     OPTION(MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)HEADER_MEMORY, NULL);
+    OPTION(MHD_OPTION_THREAD_STACK_SIZE, (intptr_t)STACK_SIZE, NULL);
     OPTION(MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)exchange_on_line, server);
     /* Strict, the library refuses a missing Host itself, with two heads; head.c refuses it, and
      * more. */
@@ -125,7 +140,8 @@ static dpot_status start(struct server *server, struct dpot_error *error)
     }
     status = deadlines_new(config->threads, config->max_connections, &server->deadlines);
     if (status == DPOT_OK) {
-        status = linger_new(exchange_timeout_ms(server), &server->linger);
+        status = linger_new(linger_sockets(config->max_connections), exchange_timeout_ms(server),
+                            &server->linger);
     }
     if (status != DPOT_OK) {
         return dpot_error_set(error, status, "starting a thread failed: free memory");
@@ -140,7 +156,8 @@ static dpot_status start(struct server *server, struct dpot_error *error)
                      "the HTTP server did not start: check that tls.cert and tls.key are a "
                      "PEM certificate and its key")
                : dpot_error_set(error, DPOT_ERR_MEMORY,
-                                "the HTTP server did not start: free memory or lower "
+                                "the HTTP server did not start: free memory (ulimit -v), allow "
+                                "more threads (ulimit -u, the container's limit) or lower "
                                 "limits.threads");
 }
 
@@ -179,6 +196,7 @@ void server_get_traffic(struct server *server, struct server_traffic *traffic)
     (void)pthread_mutex_lock(&server->mutex);
     *traffic = server->traffic;
     (void)pthread_mutex_unlock(&server->mutex);
+    traffic->log = log_sink_get_counts(server->config.log->sink);
 }
 
 bool server_is_closing(struct server *server)

@@ -48,6 +48,7 @@ struct server_traffic {
     size_t n_running;   /* requests between the end of their head and the end of their answer */
     size_t n_suspended; /* of these, requests whose handler waits for others */
     size_t body_memory; /* bytes held by request bodies */
+    struct log_counts log;
 };
 void server_get_traffic(struct server *server, struct server_traffic *traffic);
 

@@ -1,9 +1,12 @@
 #include "ot/linalg.h"
+
+#include "base/compiler.h"
 #include "ot/linalg_f32.h"
 
 #include <cblas.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 /* OpenBLAS sizes are int: larger ones go to the portable backend. */
@@ -101,6 +104,34 @@ static void settle(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, set_one_thread);
 }
+
+/* ---- loading ---- */
+
+/* OpenBLAS starts its threads while it is loaded, and where one is refused (a limit of processes, a
+ * small address space) it raises SIGINT, which would end the program before main(). It is ignored
+ * meanwhile: OpenBLAS says which limit it met, and one thread is all that is used here. The first
+ * function runs before the constructors of libraries, the second after them. */
+#if defined(__ELF__) && !DPOT_IS_SANITIZED
+static struct sigaction interrupt_before;
+
+static void ignore_interrupt(int argc, char **argv, char **environment)
+{
+    struct sigaction ignored = {.sa_handler = SIG_IGN};
+    (void)argc;
+    (void)argv;
+    (void)environment;
+    (void)sigaction(SIGINT, &ignored, &interrupt_before);
+}
+
+__attribute__((constructor)) static void restore_interrupt(void)
+{
+    (void)sigaction(SIGINT, &interrupt_before, NULL);
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(int, char **,
+                                                            char **) = ignore_interrupt;
+#endif
 
 const struct dpot_linalg *dpot_linalg_openblas(void)
 {

@@ -115,6 +115,7 @@ BEGIN {
     door("^microhttpd\\.h$", "^aggregator/http/(server\\.c|(exchange|head)\\.[ch])$")
     door("^gnutls/", "^aggregator/http/certificate\\.c$")
     door("^jansson\\.h$", "^aggregator/json/json\\.[ch]$")
+    door("^malloc\\.h$", "^aggregator/dpotd/grants\\.c$")
     door("^zlib\\.h$", "^common/files/gzip\\.c$")
     door("^base/splitmix\\.h$", "^(aggregator|tests)/") # not random enough for a device
     door("^(cairo|fontconfig/)", "^aggregator/picture/picture_cairo\\.c$")

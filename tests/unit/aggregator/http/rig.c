@@ -52,7 +52,8 @@ void http_set_up(void)
     keys.seal_keys[0] = rig.secret.key;
     http_use_writer(NULL, NULL);
     log_stream = tmpfile();
-    logger = (struct log){LOG_LEVEL_DEBUG, log_stream, &rig.clock.clock};
+    logger = (struct log){.level = LOG_LEVEL_DEBUG, .clock = &rig.clock.clock};
+    cr_assert_eq(log_sink_open(fileno(log_stream), logger.clock, &logger.sink), DPOT_OK);
     app = (struct http_app){.store = rig.store,
                             .registry = rig.registry,
                             .ingest = &rig.ingest,
@@ -77,6 +78,7 @@ void http_tear_down(void)
     server_close(server, 60000);
     writer_close(rig.ingest.writer);
     dpot_buf_release(&app.signed_keys);
+    log_sink_close(logger.sink, LOG_PATIENCE_MS);
     rig_release(&rig);
     (void)fclose(log_stream);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #define TOKEN "let-me-in"
+#define LOG_PATIENCE_MS 60000
 
 extern struct rig rig;
 extern struct tokens tokens;

@@ -483,6 +483,10 @@ Test(http_hostile, logs_hold_no_token_no_body_and_no_id)
     cr_assert_eq(request("POST", "/v1/admin/campaigns", TOKEN, "{\"private\":1}", 13), 400);
     cr_assert_not_null(strstr(text, "private"));
     dpot_buf_release(&body);
+    server_close(server, 60000);
+    server = NULL;
+    log_sink_close(logger.sink, LOG_PATIENCE_MS);
+    logger.sink = NULL;
     rewind(log_stream);
     const size_t len = fread(content, 1, sizeof content - 1, log_stream);
     content[len] = '\0';

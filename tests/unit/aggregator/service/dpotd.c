@@ -19,6 +19,7 @@ char out[8192], err[8192];
 
 rlim_t file_limit = RLIM_INFINITY;
 rlim_t address_limit = RLIM_INFINITY;
+void (*before_exec)(void);
 
 void dpotd_set_up(void)
 {
@@ -74,6 +75,9 @@ pid_t launch(char *const *arguments)
         redirect(STDERR_FILENO, "stderr");
         set_limit(RLIMIT_FSIZE, file_limit);
         limit_memory();
+        if (before_exec) {
+            before_exec();
+        }
         (void)execv(PROGRAM, arguments);
         _exit(127);
     }

@@ -12,8 +12,9 @@
 extern char folder[FIXTURE_PATH_SIZE];
 extern char out[8192], err[8192]; /* of the last process that was waited for */
 
-extern rlim_t file_limit;    /* limit of the size of files of the next child, in bytes */
-extern rlim_t address_limit; /* limit of its address space */
+extern rlim_t file_limit;         /* limit of the size of files of the next child, in bytes */
+extern rlim_t address_limit;      /* limit of its address space */
+extern void (*before_exec)(void); /* called in the next child, when its output is set; or NULL */
 
 void dpotd_set_up(void);
 void dpotd_tear_down(void);
