@@ -3,10 +3,10 @@
 #include "base/alloc.h"
 #include "files/csv.h"
 #include "files/idx.h"
+#include "files/input.h"
 #include "files/npy.h"
 #include "files/output.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,85 +60,64 @@ bool array_can_write(const char *path)
            (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
-/* Called before opening: opening a pipe without a writer would block. */
-static dpot_status check_kind(const char *path, struct dpot_error *error)
+static bool is_binary(const struct input *input)
 {
-    struct stat info;
-    if (stat(path, &info) != 0) {
-        return DPOT_OK; /* fopen reports why */
-    }
-    if (S_ISDIR(info.st_mode)) {
-        return dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a .npy or .csv file");
-    }
-    if ((is_npy(path) || idx_has_name(path)) && !S_ISREG(info.st_mode)) {
-        return dpot_error_set(error, DPOT_ERR_IO, "it is not a regular file: use CSV for pipes");
-    }
-    return DPOT_OK;
+    return npy_has_start(input->start, input->start_len) ||
+           idx_has_start(input->start, input->start_len);
 }
 
-static dpot_status read_binary(const char *path, FILE *stream, const struct array_rules *rules,
+static dpot_status read_stream(const struct input *input, const struct array_rules *rules,
                                struct array *array, struct dpot_error *error)
 {
-    struct stat info;
-    if (fstat(fileno(stream), &info) != 0) {
-        return dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(errno));
+    if (npy_has_start(input->start, input->start_len)) {
+        return npy_read(input->stream, input->room, rules, array, error);
     }
-    const uint64_t size = (uint64_t)info.st_size;
-    if (size > (uint64_t)1 << rules->bytes_log2) {
-        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "the file is larger than 2^%u bytes",
-                              rules->bytes_log2);
+    if (idx_has_start(input->start, input->start_len)) {
+        const dpot_status status = idx_read(input->stream, input->room, rules, array, error);
+        array->is_idx = status == DPOT_OK;
+        return status;
     }
-    return is_npy(path) ? npy_read(stream, size, rules, array, error)
-                        : idx_read(stream, size, idx_is_compressed(path), rules, array, error);
+    return csv_read(input->stream, rules, array, error);
 }
 
-/* A device without data may give an empty file of any name. */
-static bool is_empty(FILE *stream)
+static dpot_status name_input(const char *path, dpot_status status, struct dpot_error *error)
 {
-    struct stat info;
-    return fstat(fileno(stream), &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0;
+    const bool is_stdin = strcmp(path, "-") == 0;
+    return status == DPOT_OK
+               ? DPOT_OK
+               : dpot_error_prefix(error, status, "%s", is_stdin ? "standard input" : path);
 }
 
 static dpot_status read_path(const char *path, const struct array_rules *rules, struct array *array,
                              struct dpot_error *error)
 {
+    struct input input;
     *array = (struct array){0};
-    if (strcmp(path, "-") == 0) {
-        const dpot_status status = csv_read(stdin, rules, array, error);
-        return status == DPOT_OK ? status : dpot_error_prefix(error, status, "standard input");
+    dpot_status status = input_open(path, rules, &input, error);
+    if (status == DPOT_OK) {
+        status = input_close(&input, read_stream(&input, rules, array, error), error);
     }
-    dpot_status status = check_kind(path, error);
-    if (status != DPOT_OK) {
-        return dpot_error_prefix(error, status, "%s", path);
+    if (status != DPOT_OK && array->values) {
+        array_wipe(array);
     }
-    FILE *stream = fopen(path, "rb");
-    if (!stream) {
-        return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
-    }
-    const bool is_binary = is_npy(path) || idx_has_name(path);
-    status = is_binary && !(rules->is_private && is_empty(stream))
-                 ? read_binary(path, stream, rules, array, error)
-                 : csv_read(stream, rules, array, error);
-    (void)fclose(stream);
-    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
+    return name_input(path, status, error);
 }
 
 dpot_status array_read_names(const char *path, size_t n_max, char names[][ARRAY_NAME_MAX],
                              size_t *n, struct dpot_error *error)
 {
+    struct input input;
     struct stat info;
     *n = 0;
-    if (strcmp(path, "-") == 0 || is_npy(path) || idx_has_name(path) ||
-        (stat(path, &info) == 0 && !S_ISREG(info.st_mode))) {
+    if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode))) {
         return DPOT_OK; /* a pipe has been read: opening it again would block */
     }
-    FILE *stream = fopen(path, "rb");
-    if (!stream) {
-        return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
+    dpot_status status = input_open(path, &array_rules_public, &input, error);
+    if (status == DPOT_OK) {
+        status = is_binary(&input) ? DPOT_OK : csv_read_names(input.stream, n_max, names, n, error);
+        status = input_close(&input, status, error);
     }
-    const dpot_status status = csv_read_names(stream, n_max, names, n, error);
-    (void)fclose(stream);
-    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
+    return name_input(path, status, error);
 }
 
 dpot_status array_read(const char *path, struct array *array, struct dpot_error *error)

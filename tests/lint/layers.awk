@@ -116,6 +116,7 @@ BEGIN {
     door("^gnutls/", "^aggregator/http/certificate\\.c$")
     door("^jansson\\.h$", "^aggregator/json/json\\.[ch]$")
     door("^zlib\\.h$", "^common/files/gzip\\.c$")
+    door("^zip\\.h$", "^common/files/npz\\.c$")
     door("^base/splitmix\\.h$", "^(aggregator|tests)/") # not random enough for a device
     door("^(cairo|fontconfig/)", "^aggregator/picture/picture_cairo\\.c$")
 

@@ -2,7 +2,6 @@
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
-#include "files/idx.h"
 #include "tool/picture/plot.h"
 #include "tool/shared/load.h"
 #include "tool/shared/options.h"
@@ -14,7 +13,7 @@
 #define BYTE_MAX 255.0
 
 static const struct option options[] = {
-    {"in", "F", "array (.npy, .csv, .idx, -ubyte, the last two also with .gz)"},
+    {"in", "F", "array: .npy, .npz (of several FILE.npz:NAME), .csv or IDX, also with gzip"},
     {"rows", "a:b", "rows a to b - 1, counted from 0 (default: all)"},
     {"columns", "LIST", "columns and slices of them, as in 0,4,7:10 (default: all)"},
     {"to", "lo,hi", "map --from linearly to this range"},
@@ -59,15 +58,20 @@ static dpot_status read_options(struct conversion *c)
     if (status == DPOT_OK) {
         status = read_range(run, "from", c->from, &has_from);
     }
-    if (status != DPOT_OK || has_from == c->is_scaled) {
-        return status;
-    }
-    if (has_from) {
+    if (status == DPOT_OK && has_from && !c->is_scaled) {
         return RUN_USAGE(run, "--from is given without --to: give both ranges");
     }
-    if (!idx_has_name(c->in)) {
-        /* The range of the data is no default: it differs from file to file. */
-        return RUN_USAGE(run, "--to needs --from lo,hi: the range that the numbers may have");
+    return status;
+}
+
+/* The range of the data is no default: it differs from file to file. */
+static dpot_status settle_range(struct conversion *c)
+{
+    if (!c->is_scaled || option_is_given(c->run, "from")) {
+        return DPOT_OK;
+    }
+    if (!c->array.is_idx) {
+        return RUN_USAGE(c->run, "--to needs --from lo,hi: the range that the numbers may have");
     }
     c->from[1] = BYTE_MAX;
     return DPOT_OK;
@@ -177,6 +181,9 @@ static dpot_status run_convert(struct run *run)
         status = load_array(run, "in", &c.array);
     }
     if (status == DPOT_OK) {
+        status = settle_range(&c);
+    }
+    if (status == DPOT_OK) {
         status = choose(&c);
     }
     if (status == DPOT_OK) {
@@ -198,8 +205,9 @@ const struct command command_convert = {
     .name = "convert",
     .summary = "convert an array to another file format, in part and to another scale",
     .details =
-        "Reads .npy, .csv and IDX files (the format of MNIST; images become rows of pixels 0 ..\n"
-        "255), writes .npy or .csv. --to lo,hi maps the range --from linearly; numbers outside\n"
+        "Reads .npy, .npz, .csv and IDX files (the format of MNIST; images become rows of pixels\n"
+        "0 .. 255), also packed with gzip, writes .npy or .csv. --to lo,hi maps the range --from "
+        "linearly; numbers outside\n"
         "--from are mapped outside --to. If the data will be privatised, both ranges must be\n"
         "public. NaN and infinities are written unchanged, with a warning.\n"
         "Keys: out, rows, columns, min, max (of the finite numbers written), not_finite.",
