@@ -1,6 +1,7 @@
 #include "files/array.h"
 
 #include "base/alloc.h"
+#include "files/columns.h"
 #include "files/csv.h"
 #include "files/idx.h"
 #include "files/input.h"
@@ -10,6 +11,9 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define NAMES_SHOWN 4 /* in a sentence */
+#define NAMES_SHOWN_MAX 200
 
 const struct array_rules array_rules_public = {.entries_log2 = 28, .bytes_log2 = 62};
 const struct array_rules array_rules_private = {
@@ -33,12 +37,14 @@ dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols, bool i
 void array_release(struct array *array)
 {
     dpot_free_array(NULL, array->values, array->n_rows * array->n_cols, sizeof *array->values);
+    dpot_free_array(NULL, array->names, array->n_cols, sizeof *array->names);
     *array = (struct array){0};
 }
 
 void array_wipe(struct array *array)
 {
     dpot_free_secret(NULL, array->values, array->n_rows * array->n_cols, sizeof *array->values);
+    dpot_free_secret(NULL, array->names, array->n_cols, sizeof *array->names);
     *array = (struct array){0};
 }
 
@@ -60,24 +66,53 @@ bool array_can_write(const char *path)
            (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
-static bool is_binary(const struct input *input)
+/* Keeps the columns of the form; a table of numbers alone has no names. */
+static dpot_status choose_columns(const struct array_form *form, struct array *array,
+                                  struct dpot_error *error)
 {
-    return npy_has_start(input->start, input->start_len) ||
-           idx_has_start(input->start, input->start_len);
+    struct columns_choice choice;
+    struct array part = {0};
+    if (!form->columns) {
+        return DPOT_OK;
+    }
+    dpot_status status = columns_choose(form->columns, array->n_cols, NULL, NULL, &choice, error);
+    if (status == DPOT_OK) {
+        status = array_init(&part, array->n_rows, choice.n, array->is_vector && choice.n == 1);
+        status = status == DPOT_OK ? status
+                                   : dpot_error_set(error, status, "%zu x %zu entries are too many",
+                                                    array->n_rows, choice.n);
+    }
+    for (size_t i = 0; status == DPOT_OK && i < array->n_rows; i++) {
+        for (size_t j = 0; j < choice.n; j++) {
+            part.values[i * choice.n + j] = array->values[i * array->n_cols + choice.positions[j]];
+        }
+    }
+    part.is_idx = array->is_idx;
+    columns_choice_release(&choice);
+    array_wipe(array);
+    *array = part;
+    return status;
+}
+
+static dpot_status read_binary(const struct input *input, const struct array_rules *rules,
+                               const struct array_form *form, struct array *array,
+                               struct dpot_error *error)
+{
+    const bool is_idx = idx_has_start(input->start, input->start_len);
+    const dpot_status status = is_idx ? idx_read(input->stream, input->room, rules, array, error)
+                                      : npy_read(input->stream, input->room, rules, array, error);
+    array->is_idx = is_idx && status == DPOT_OK;
+    return status == DPOT_OK ? choose_columns(form, array, error) : status;
 }
 
 static dpot_status read_stream(const struct input *input, const struct array_rules *rules,
-                               struct array *array, struct dpot_error *error)
+                               const struct array_form *form, struct array *array,
+                               struct dpot_error *error)
 {
-    if (npy_has_start(input->start, input->start_len)) {
-        return npy_read(input->stream, input->room, rules, array, error);
-    }
-    if (idx_has_start(input->start, input->start_len)) {
-        const dpot_status status = idx_read(input->stream, input->room, rules, array, error);
-        array->is_idx = status == DPOT_OK;
-        return status;
-    }
-    return csv_read(input->stream, rules, array, error);
+    return npy_has_start(input->start, input->start_len) ||
+                   idx_has_start(input->start, input->start_len)
+               ? read_binary(input, rules, form, array, error)
+               : csv_read(input->stream, rules, form, array, error);
 }
 
 static dpot_status name_input(const char *path, dpot_status status, struct dpot_error *error)
@@ -88,14 +123,32 @@ static dpot_status name_input(const char *path, dpot_status status, struct dpot_
                : dpot_error_prefix(error, status, "%s", is_stdin ? "standard input" : path);
 }
 
-static dpot_status read_path(const char *path, const struct array_rules *rules, struct array *array,
+/* Columns are chosen by the form or in the path. */
+static dpot_status settle_form(const struct input *input, struct array_form *form,
+                               struct dpot_error *error)
+{
+    if (form->columns && input->columns) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "columns are chosen twice, with --columns and after FILE:");
+    }
+    form->columns = input->columns ? input->columns : form->columns;
+    return DPOT_OK;
+}
+
+static dpot_status read_path(const char *path, const struct array_form *form, struct array *array,
                              struct dpot_error *error)
 {
+    const struct array_rules *rules = form->is_private ? &array_rules_private : &array_rules_public;
+    struct array_form settled = *form;
     struct input input;
     *array = (struct array){0};
     dpot_status status = input_open(path, rules, &input, error);
     if (status == DPOT_OK) {
-        status = input_close(&input, read_stream(&input, rules, array, error), error);
+        status = settle_form(&input, &settled, error);
+        if (status == DPOT_OK) {
+            status = read_stream(&input, rules, &settled, array, error);
+        }
+        status = input_close(&input, status, error);
     }
     if (status != DPOT_OK && array->values) {
         array_wipe(array);
@@ -103,34 +156,56 @@ static dpot_status read_path(const char *path, const struct array_rules *rules, 
     return name_input(path, status, error);
 }
 
-dpot_status array_read_names(const char *path, size_t n_max, char names[][ARRAY_NAME_MAX],
-                             size_t *n, struct dpot_error *error)
+dpot_status array_read_form(const char *path, const struct array_form *form, struct array *array,
+                            struct dpot_error *error)
 {
-    struct input input;
-    struct stat info;
-    *n = 0;
-    if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode))) {
-        return DPOT_OK; /* a pipe has been read: opening it again would block */
+    const dpot_status status = read_path(path, form, array, error);
+    if (!form->is_private || status != DPOT_ERR_SHAPE || array->n_cols == 0) {
+        return status;
     }
-    dpot_status status = input_open(path, &array_rules_public, &input, error);
-    if (status == DPOT_OK) {
-        status = is_binary(&input) ? DPOT_OK : csv_read_names(input.stream, n_max, names, n, error);
-        status = input_close(&input, status, error);
+    array->n_cols = array->names ? array->n_cols : 0;
+    return DPOT_OK; /* rows alone are missing */
+}
+
+/* The short forms leave nothing to release after a failure. */
+static void forget_names(struct array *array, dpot_status status)
+{
+    if (status != DPOT_OK) {
+        dpot_free_secret(NULL, array->names, array->n_cols, sizeof *array->names);
+        array->names = NULL;
     }
-    return name_input(path, status, error);
 }
 
 dpot_status array_read(const char *path, struct array *array, struct dpot_error *error)
 {
-    return read_path(path, &array_rules_public, array, error);
+    const dpot_status status = array_read_form(path, &(struct array_form){0}, array, error);
+    forget_names(array, status);
+    return status;
 }
 
 dpot_status array_read_private(const char *path, struct array *array, struct dpot_error *error)
 {
-    const dpot_status status = read_path(path, &array_rules_private, array, error);
-    const bool lacks_rows_alone = status == DPOT_ERR_SHAPE && array->n_cols > 0;
-    array->n_cols = array->values ? array->n_cols : 0;
-    return lacks_rows_alone ? DPOT_OK : status;
+    return array_read_form(path, &(struct array_form){.is_private = true}, array, error);
+}
+
+bool array_explain_names(const char *path, const struct array_form *form, const struct array *array,
+                         struct dpot_error *sentence)
+{
+    char names[NAMES_SHOWN_MAX] = "";
+    if (array->names_line == 0 || !array->names) {
+        return false;
+    }
+    for (size_t j = 0, len = 0; j < array->n_cols && len < sizeof names && !form->is_private; j++) {
+        len += (size_t)snprintf(names + len, sizeof names - len, "%s%.40s", j > 0 ? ", " : ": ",
+                                j < NAMES_SHOWN ? array->names[j] : "...");
+        if (j == NAMES_SHOWN) {
+            break;
+        }
+    }
+    (void)dpot_error_set(
+        sentence, DPOT_OK, "%s: line %zu has no number and is taken for the names of the columns%s",
+        strcmp(path, "-") == 0 ? "standard input" : path, array->names_line, names);
+    return true;
 }
 
 /* Called before the file is opened: every entry must be exact in the type. */
@@ -169,7 +244,9 @@ static dpot_status write_as(const char *path, const struct array *array, enum ar
         if (names) {
             (void)fprintf(output.stream, "%s\n", names); /* output_commit checks ferror */
         }
-        csv_write(output.stream, array, type);
+        struct array rows = *array;
+        rows.names = names ? NULL : rows.names;
+        csv_write(output.stream, &rows, type);
     }
     return output_commit(&output, error);
 }

@@ -2,7 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/crypto.h"
-#include "base/utf8.h"
+#include "files/columns.h"
+#include "files/csv_line.h"
+#include "files/csv_names.h"
 #include "files/number.h"
 
 #include <errno.h>
@@ -10,406 +12,445 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FIELD_MAX 255   /* bytes of one field */
-#define SHOWN_MAX 35    /* bytes of a field in an error, with quotes and NUL */
-#define QUOTES_MAX 64   /* in one field */
-#define BLANKS_MAX 1000 /* empty lines at the end */
+#define BLANKS_MAX 1000 /* empty lines in a row, in public files */
 
-/* A field of the first line, reported if that line is refused. */
-struct culprit {
-    size_t column; /* from 1; 0: none */
-    char shown[SHOWN_MAX];
-};
+typedef char name_text[ARRAY_NAME_MAX];
 
-struct reader {
-    FILE *stream;
-    const struct array_rules *rules;
+struct table {
+    struct csv_lines lines;
+    const struct array_form *form;
     struct dpot_error *error;
-    uint64_t n_bytes;  /* read */
-    size_t line;       /* of the row being read, from 1 */
-    size_t n_cols;     /* 0 until the first row is known */
-    size_t n_fields;   /* of the row being read */
-    size_t n_numbers;  /* of them */
-    size_t blank_line; /* first empty line; 0: none */
-    bool has_header;
-    size_t n_texts;         /* fields of the first line that are neither empty nor a number */
-    struct culprit text;    /* its first field that is not a number */
-    struct culprit numeric; /* the first of those that begins like a number */
-    double *values;
-    size_t n_values;
-    size_t cap;
-    char field[FIELD_MAX + 1];
-    size_t field_len;
+    bool is_private;
+    size_t n_fields; /* of each row; 0 until the first is known */
+    struct columns_choice choice;
+    name_text *names; /* (n_names) of the last comment or of the header; of the chosen columns once
+                         they are known */
+    size_t n_names, names_line;
+    double *values; /* (cap), n_values used */
+    size_t n_values, cap;
+    size_t n_blank; /* empty lines before this one */
 };
 
-static dpot_status refuse(const struct reader *r, dpot_status status, const char *what)
-{
-    return dpot_error_set(r->error, status, "line %zu, column %zu %s", r->line, r->n_fields + 1,
-                          what);
-}
-
-static void trim(char *text)
-{
-    size_t start = strspn(text, " \t\r");
-    size_t end = strlen(text);
-    while (end > start && strchr(" \t\r", text[end - 1])) {
-        end--;
-    }
-    memmove(text, text + start, end - start);
-    text[end - start] = '\0';
-}
+/* ---- memory ---- */
 
 /* Private values move to a new block and the old one is wiped. NULL: out of memory, nothing
  * changed. */
-static double *resize(const struct reader *r, size_t cap)
+static double *resize(const struct table *t, size_t cap)
 {
-    if (!r->rules->is_private) {
-        return dpot_resize_array(NULL, r->values, r->cap, cap, sizeof *r->values);
+    if (!t->is_private) {
+        return dpot_resize_array(NULL, t->values, t->cap, cap, sizeof *t->values);
     }
     double *values = dpot_alloc_array(NULL, cap, sizeof *values);
-    if (values && r->n_values > 0) {
-        memcpy(values, r->values, r->n_values * sizeof *values);
+    if (values && t->n_values > 0) {
+        memcpy(values, t->values, t->n_values * sizeof *values);
     }
     if (values) {
-        dpot_free_secret(NULL, r->values, r->cap, sizeof *values);
+        dpot_free_secret(NULL, t->values, t->cap, sizeof *values);
     }
     return values;
 }
 
-static dpot_status push(struct reader *r, double value)
+static dpot_status push(struct table *t, size_t column, double value)
 {
-    if (r->n_values == r->cap) {
-        const size_t cap = r->cap ? 2 * r->cap : 4096;
-        double *values = resize(r, cap);
+    const unsigned log2 = t->lines.rules->entries_log2;
+    if (t->n_values >= (size_t)1 << log2) {
+        return dpot_error_set(t->error, DPOT_ERR_TOO_LARGE,
+                              "line %zu, column %zu is one entry too many (at most 2^%u)",
+                              t->lines.line, column + 1, log2);
+    }
+    if (t->n_values == t->cap) {
+        const size_t cap = t->cap ? 2 * t->cap : 4096;
+        double *values = resize(t, cap);
         if (!values) {
-            return dpot_error_set(r->error, DPOT_ERR_MEMORY, "out of memory at line %zu", r->line);
+            return dpot_error_set(t->error, DPOT_ERR_MEMORY, "out of memory at line %zu",
+                                  t->lines.line);
         }
-        r->values = values;
-        r->cap = cap;
+        t->values = values;
+        t->cap = cap;
     }
-    r->values[r->n_values++] = value;
+    t->values[t->n_values++] = value;
     return DPOT_OK;
 }
 
-/* Reads one field up to a comma, the end of the line or of the file, which goes to *stop. */
-static dpot_status read_field(struct reader *r, int *stop)
+/* ---- rows ---- */
+
+static dpot_status refuse(const struct table *t, dpot_status status, size_t column,
+                          const char *found, const char *what)
 {
-    bool is_quoted = false;
-    size_t n_quotes = 0;
-    r->field_len = 0;
-    for (;;) {
-        const int c = getc_unlocked(r->stream);
-        if (++r->n_bytes > (uint64_t)1 << r->rules->bytes_log2 && c != EOF) {
-            return dpot_error_set(r->error, DPOT_ERR_TOO_LARGE,
-                                  "line %zu is beyond the first 2^%u bytes: that is the limit",
-                                  r->line, r->rules->bytes_log2);
-        }
-        if (c == EOF || c == '\n' || (c == ',' && !is_quoted)) {
-            *stop = c;
-            break;
-        }
-        if (c == '\0') {
-            return refuse(r, DPOT_ERR_MALFORMED, "has a NUL byte: this is not a CSV file");
-        }
-        if (c == '"' && (is_quoted || strspn(r->field, " \t") >= r->field_len)) {
-            is_quoted = !is_quoted;
-            if (++n_quotes > QUOTES_MAX) { /* not counted in the length: they could be endless */
-                return refuse(r, DPOT_ERR_MALFORMED, "has more than 64 quotes: remove them");
-            }
-            continue;
-        }
-        if (r->field_len == FIELD_MAX) {
-            return refuse(r, DPOT_ERR_MALFORMED,
-                          "is longer than 255 bytes: separate numbers with commas");
-        }
-        r->field[r->field_len++] = (char)c;
-        r->field[r->field_len] = '\0';
+    return dpot_error_set(t->error, status, "line %zu, column %zu %s%s%s", t->lines.line,
+                          column + 1, found ? "is " : "", found ? found : "", what);
+}
+
+static dpot_status refuse_field(const struct table *t, size_t column, enum csv_kind kind)
+{
+    const char *text = csv_lines_text(&t->lines, column);
+    char shown[CSV_SHOWN_MAX];
+    csv_show(text, shown);
+    return refuse(t, DPOT_ERR_MALFORMED, column, shown,
+                  kind == CSV_EMPTY || kind == CSV_MISSING ? ", a missing value: give a number"
+                  : t->lines.separator != ',' && strchr(text, ',')
+                      ? ": give a number, with a decimal point"
+                  : t->lines.separator != ',' ? ": give a number"
+                                              : ": give a number, with commas between columns");
+}
+
+/* The number in a field of the row; NaN for a private one that is none. */
+static dpot_status read_number(const struct table *t, size_t column, double *value)
+{
+    const struct csv_field *field = &t->lines.fields[column];
+    const enum csv_kind kind = csv_kind_of(csv_lines_text(&t->lines, column), value);
+    const bool is_beyond = kind == CSV_NUMBER && errno == ERANGE && fabs(*value) > 1;
+    if (field->is_broken || field->is_long) {
+        *value = NAN;
     }
-    r->field[r->field_len] = '\0';
-    if (is_quoted) {
-        return refuse(r, DPOT_ERR_MALFORMED, "has a quote that is not closed");
+    if (t->is_private) {
+        return DPOT_OK;
     }
-    trim(r->field);
+    if (field->is_long) {
+        return refuse(t, DPOT_ERR_MALFORMED, column, NULL,
+                      "is longer than 255 bytes: separate numbers with commas");
+    }
+    if (is_beyond) {
+        return refuse(t, DPOT_ERR_RANGE, column, NULL, "is beyond the range of a double");
+    }
+    return kind == CSV_NUMBER ? DPOT_OK : refuse_field(t, column, kind);
+}
+
+static dpot_status push_missing_row(struct table *t)
+{
+    dpot_status status = DPOT_OK;
+    for (size_t k = 0; status == DPOT_OK && k < t->choice.n; k++) {
+        status = push(t, t->choice.positions[k], NAN);
+    }
+    return status;
+}
+
+static dpot_status push_row(struct table *t)
+{
+    const size_t n = t->lines.n_fields;
+    dpot_status status = DPOT_OK;
+    if (n != t->n_fields && t->is_private) {
+        return push_missing_row(t);
+    }
+    if (n != t->n_fields) {
+        return dpot_error_set(t->error, DPOT_ERR_MALFORMED,
+                              "line %zu has %zu column%s where %zu were expected: rows must not be "
+                              "ragged",
+                              t->lines.line, n, DPOT_S(n), t->n_fields);
+    }
+    for (size_t k = 0; status == DPOT_OK && k < t->choice.n; k++) {
+        double value = 0;
+        status = read_number(t, t->choice.positions[k], &value);
+        if (status == DPOT_OK) {
+            status = push(t, t->choice.positions[k], value);
+        }
+    }
+    return status;
+}
+
+/* ---- names ---- */
+
+static void set_name(name_text name, const char *text)
+{
+    size_t len = strnlen(text, ARRAY_NAME_MAX);
+    if (len == ARRAY_NAME_MAX) {
+        for (len--; len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80;) {
+            len--; /* not in the middle of a character */
+        }
+    }
+    memcpy(name, text, len);
+    name[len] = '\0';
+}
+
+static void forget_names(struct table *t)
+{
+    dpot_free_secret(NULL, t->names, t->n_names, sizeof *t->names);
+    t->names = NULL;
+    t->n_names = t->names_line = 0;
+}
+
+/* Keeps the fields of the line as names, without the '#' of a comment. */
+static dpot_status keep_names(struct table *t, bool is_comment)
+{
+    const size_t n = t->lines.n_fields;
+    forget_names(t);
+    t->names = dpot_alloc_array(NULL, n, sizeof *t->names);
+    if (!t->names) {
+        return dpot_error_set(t->error, DPOT_ERR_MEMORY, "out of memory for %zu names", n);
+    }
+    t->n_names = n;
+    for (size_t j = 0; j < n; j++) {
+        const char *text = csv_lines_text(&t->lines, j);
+        text += j == 0 && is_comment ? 1 + strspn(text + 1, " \t") : 0;
+        set_name(t->names[j], text);
+    }
     return DPOT_OK;
 }
 
-/* The start of the field in quotes, printable bytes only; "text" for a private one. */
-static void show_field(const struct reader *r, char shown[SHOWN_MAX])
+static const char *name_of(const void *ctx, size_t j)
 {
-    if (r->rules->is_private) {
-        (void)snprintf(shown, SHOWN_MAX, "text");
+    const struct table *t = ctx;
+    return t->names ? t->names[j] : NULL;
+}
+
+static dpot_status choose(struct table *t)
+{
+    const char *list = t->form->columns ? t->form->columns : ":";
+    return columns_choose(list, t->n_fields, name_of, t, &t->choice, t->error);
+}
+
+/* Names of the chosen columns take the place of all names. */
+static dpot_status choose_names(struct table *t)
+{
+    name_text *names = t->names ? dpot_alloc_array(NULL, t->choice.n, sizeof *names) : NULL;
+    if (!t->names) {
+        return DPOT_OK;
+    }
+    if (!names) {
+        return dpot_error_set(t->error, DPOT_ERR_MEMORY, "out of memory for names");
+    }
+    for (size_t k = 0; k < t->choice.n; k++) {
+        memcpy(names[k], t->names[t->choice.positions[k]], sizeof *names);
+    }
+    const size_t line = t->names_line;
+    forget_names(t);
+    t->names = names;
+    t->n_names = t->choice.n;
+    t->names_line = line;
+    return DPOT_OK;
+}
+
+/* ---- the first line ---- */
+
+/* What the chosen fields of the first line are. */
+struct census {
+    size_t n_of[CSV_UNTEXT + 1];
+    size_t first_of[CSV_UNTEXT + 1]; /* column */
+};
+
+static void take_census(const struct table *t, struct census *census)
+{
+    *census = (struct census){0};
+    for (size_t k = t->choice.n; k-- > 0;) {
+        const size_t j = t->choice.positions[k];
+        double value = 0;
+        const enum csv_kind kind = t->lines.fields[j].is_broken || t->lines.fields[j].is_long
+                                       ? CSV_OTHER
+                                       : csv_kind_of(csv_lines_text(&t->lines, j), &value);
+        census->n_of[kind]++;
+        census->first_of[kind] = j;
+    }
+}
+
+static bool is_header(const struct table *t, const struct census *census)
+{
+    return census->n_of[CSV_NAME] > 0 &&
+           census->n_of[CSV_NAME] + census->n_of[CSV_EMPTY] == t->choice.n;
+}
+
+/* Says of a first line with texts why it is neither a row nor a header. */
+static dpot_status check_first_row(const struct table *t, const struct census *census)
+{
+    char shown[CSV_SHOWN_MAX];
+    const size_t *n_of = census->n_of, *first_of = census->first_of;
+    if (t->is_private || n_of[CSV_NUMBER] == t->choice.n || n_of[CSV_MISSING] > 0 ||
+        (n_of[CSV_OTHER] > 0 && t->lines.fields[first_of[CSV_OTHER]].is_long)) {
+        return DPOT_OK; /* read_number says it */
+    }
+    if (n_of[CSV_UNTEXT] > 0) {
+        return refuse(t, DPOT_ERR_MALFORMED, first_of[CSV_UNTEXT], NULL,
+                      "is not text in UTF-8: give a table of text (iconv converts it)");
+    }
+    if (n_of[CSV_OTHER] > 0) {
+        csv_show(csv_lines_text(&t->lines, first_of[CSV_OTHER]), shown);
+        return refuse(t, DPOT_ERR_MALFORMED, first_of[CSV_OTHER], shown,
+                      ", which is not a number: correct it, or begin the name of a column with a "
+                      "letter");
+    }
+    if (n_of[CSV_NUMBER] > 0) {
+        const size_t j = first_of[n_of[CSV_NAME] > 0 ? CSV_NAME : CSV_EMPTY];
+        csv_show(csv_lines_text(&t->lines, j), shown);
+        return refuse(t, DPOT_ERR_MALFORMED, j, shown,
+                      " beside numbers: a row has only numbers, a header has none");
+    }
+    return refuse(t, DPOT_ERR_MALFORMED, first_of[CSV_EMPTY], NULL,
+                  "is empty, as is the rest of the line: give numbers or the names of the columns");
+}
+
+/* Declared: by the form, or because it names columns and no comment did. */
+static bool is_declared(const struct table *t)
+{
+    return t->form->header == ARRAY_HEADER_YES ||
+           (t->form->header == ARRAY_HEADER_AUTO && t->form->columns && !t->names &&
+            columns_has_names(t->form->columns));
+}
+
+static dpot_status keep_declared(struct table *t)
+{
+    const dpot_status status = keep_names(t, *csv_lines_text(&t->lines, 0) == '#');
+    return status == DPOT_OK ? choose(t) : status;
+}
+
+/* The first line that is neither empty nor a comment settles the width, names and choice. */
+static dpot_status take_first(struct table *t)
+{
+    struct census census;
+    t->n_fields = t->lines.n_fields;
+    t->lines.keep_max = t->n_fields + 1;
+    if (t->n_names != t->n_fields) {
+        forget_names(t);
+    }
+    if (is_declared(t)) {
+        return keep_declared(t);
+    }
+    dpot_status status = choose(t);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    take_census(t, &census);
+    if (t->form->header == ARRAY_HEADER_AUTO && is_header(t, &census)) {
+        status = keep_names(t, false);
+        t->names_line = t->lines.line;
+        return status;
+    }
+    status = check_first_row(t, &census);
+    return status == DPOT_OK ? push_row(t) : status;
+}
+
+/* ---- the file ---- */
+
+/* In a one-column table of private data an empty line before others is a row without a number. */
+static dpot_status take_blanks(struct table *t)
+{
+    dpot_status status = DPOT_OK;
+    for (; status == DPOT_OK && t->n_blank > 0; t->n_blank--) {
+        if (t->is_private && t->n_fields == 1) {
+            status = push_missing_row(t);
+        }
+    }
+    return status;
+}
+
+static dpot_status take_line(struct table *t)
+{
+    if (t->lines.is_blank) {
+        t->n_blank++;
+        return t->is_private || t->n_blank < BLANKS_MAX
+                   ? DPOT_OK
+                   : refuse(t, DPOT_ERR_TOO_LARGE, 0, NULL,
+                            "is one empty line too many (at most 1000 in a row)");
+    }
+    dpot_status status = take_blanks(t);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (t->n_fields > 0) {
+        return push_row(t);
+    }
+    if (*csv_lines_text(&t->lines, 0) == '#' && t->form->header == ARRAY_HEADER_AUTO) {
+        return keep_names(t, true);
+    }
+    status = take_first(t);
+    return status == DPOT_OK ? choose_names(t) : status;
+}
+
+static dpot_status read_table(struct table *t, FILE *stream, const struct array_rules *rules)
+{
+    bool is_end = false;
+    dpot_status status = csv_lines_open(&t->lines, stream, rules, t->error);
+    while (status == DPOT_OK && !is_end) {
+        status = csv_lines_next(&t->lines, &is_end);
+        if (status == DPOT_OK && !is_end) {
+            status = take_line(t);
+        }
+    }
+    if (status == DPOT_OK && t->n_values == 0) {
+        status = dpot_error_set(t->error, DPOT_ERR_SHAPE, "there are no rows: give at least one");
+    }
+    return status;
+}
+
+/* Moves values and names to the array. */
+static dpot_status finish(struct table *t, struct array *array)
+{
+    double *values = resize(t, t->n_values);
+    if (!values) {
+        return dpot_error_set(t->error, DPOT_ERR_MEMORY, "out of memory");
+    }
+    *array = (struct array){.n_rows = t->n_values / t->choice.n,
+                            .n_cols = t->choice.n,
+                            .is_vector = t->choice.n == 1,
+                            .values = values,
+                            .names = t->names,
+                            .names_line = t->names_line};
+    t->values = NULL;
+    t->cap = t->n_names = 0;
+    t->names = NULL;
+    return DPOT_OK;
+}
+
+/* A table without rows: its width and names. */
+static void state_width(struct table *t, struct array *array)
+{
+    array->n_cols = t->choice.n > 0 ? t->choice.n : ARRAY_WIDTH_UNKNOWN;
+    if (t->choice.n > 0) {
+        array->names = t->names;
+        array->names_line = t->names_line;
+        t->names = NULL;
+        t->n_names = 0;
+    }
+}
+
+dpot_status csv_read(FILE *stream, const struct array_rules *rules, const struct array_form *form,
+                     struct array *array, struct dpot_error *error)
+{
+    struct table t = {.form = form, .error = error, .is_private = rules->is_private};
+    *array = (struct array){0};
+    dpot_status status = read_table(&t, stream, rules);
+    if (status == DPOT_OK) {
+        status = finish(&t, array);
+    } else if (status == DPOT_ERR_SHAPE) {
+        state_width(&t, array);
+    }
+    dpot_free_secret(NULL, t.values, t.cap, sizeof *t.values);
+    forget_names(&t);
+    columns_choice_release(&t.choice);
+    csv_lines_close(&t.lines);
+    dpot_wipe(&t, sizeof t);
+    return status;
+}
+
+/* In quotes where it holds what a reader would take for more than text. */
+static void write_name(FILE *stream, const char *name)
+{
+    if (!strpbrk(name, ",;\t\"#\r\n")) {
+        (void)fputs(name, stream);
         return;
     }
-    (void)snprintf(shown, SHOWN_MAX, "\"%.*s\"", SHOWN_MAX - 3, r->field);
-    for (char *c = shown; *c; c++) {
-        *c = *c >= ' ' && *c <= '~' ? *c : '?';
-    }
-}
-
-static dpot_status refuse_text(const struct reader *r)
-{
-    char shown[SHOWN_MAX];
-    show_field(r, shown);
-    return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                          "line %zu, column %zu is %s: give a number, with commas between columns",
-                          r->line, r->n_fields + 1, shown);
-}
-
-/* False for the first line of a binary file, which would otherwise be taken for a header. */
-static bool is_readable(const char *text)
-{
-    size_t len = 1;
-    for (; *text && len > 0; text += len) {
-        const bool is_control = ((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7F;
-        len = is_control ? 0 : dpot_utf8_decode(text, SIZE_MAX, NULL);
-    }
-    return len > 0;
-}
-
-static void remember(const struct reader *r, struct culprit *culprit)
-{
-    if (culprit->column == 0) {
-        culprit->column = r->n_fields + 1;
-        show_field(r, culprit->shown);
-    }
-}
-
-/* A field of the first line that is not a number; the end of the line decides if it is a header. */
-static dpot_status note_text(struct reader *r)
-{
-    if (strchr(r->field, '\r')) {
-        return refuse(r, DPOT_ERR_MALFORMED,
-                      "has line ends that are CR alone: convert them to LF (tr '\\r' '\\n')");
-    }
-    if (!is_readable(r->field)) {
-        return refuse(r, DPOT_ERR_MALFORMED,
-                      "is not text in UTF-8: give a CSV file (a name that ends in .npy is read as "
-                      "NumPy's)");
-    }
-    remember(r, &r->text);
-    r->n_texts += r->field[0] != '\0';
-    if (r->field[0] && strchr("0123456789+-.", r->field[0])) {
-        remember(r, &r->numeric);
-    }
-    return DPOT_OK;
-}
-
-static dpot_status accept_field(struct reader *r, bool is_first_row)
-{
-    double value = 0;
-    if (number_parse(r->field, &value)) {
-        if (errno == ERANGE && fabs(value) > 1 && !r->rules->is_private) {
-            return refuse(r, DPOT_ERR_RANGE, "is beyond the range of a double");
+    (void)putc('"', stream);
+    for (; *name; name++) {
+        if (*name == '"') {
+            (void)putc('"', stream);
         }
-        r->n_numbers++;
-    } else {
-        const dpot_status status = is_first_row ? note_text(r) : refuse_text(r);
-        if (status != DPOT_OK) {
-            return status;
-        }
+        (void)putc(*name, stream);
     }
-    if (r->n_fields >= ARRAY_COLUMNS_MAX) {
-        return refuse(r, DPOT_ERR_TOO_LARGE, "is one column too many (at most 1048576)");
-    }
-    if (r->n_values >= (size_t)1 << r->rules->entries_log2) {
-        return dpot_error_set(r->error, DPOT_ERR_TOO_LARGE,
-                              "line %zu, column %zu is one entry too many (at most 2^%u)", r->line,
-                              r->n_fields + 1, r->rules->entries_log2);
-    }
-    const dpot_status status = push(r, value);
-    r->n_fields++;
-    return status;
+    (void)putc('"', stream);
 }
 
-/* Without this, a mistyped number would turn a row into a header and drop it. */
-static dpot_status refuse_first_row(const struct reader *r)
+static void write_names(FILE *stream, const struct array *array)
 {
-    if (r->numeric.column > 0) {
-        return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                              "line %zu, column %zu is %s, which is not a number: correct it, "
-                              "or begin the name of a column with a letter",
-                              r->line, r->numeric.column, r->numeric.shown);
+    for (size_t j = 0; j < array->n_cols; j++) {
+        write_name(stream, array->names[j]);
+        (void)putc(j + 1 < array->n_cols ? ',' : '\n', stream);
     }
-    if (r->n_numbers > 0) {
-        return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                              "line %zu, column %zu is %s beside numbers: a row has only "
-                              "numbers, a header has none",
-                              r->line, r->text.column, r->text.shown);
-    }
-    return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                          "line %zu, column 1 is empty, as is the rest of the line: give numbers "
-                          "or the names of the columns",
-                          r->line);
-}
-
-/* The first line is a header, where no field looks like a number, or it has only numbers. */
-static dpot_status settle_first_row(struct reader *r, bool is_comment)
-{
-    const bool is_header = r->n_numbers == 0 && r->numeric.column == 0 && r->n_texts > 0;
-    if (is_comment || is_header) {
-        r->has_header = true;
-        r->n_values = 0;
-        r->n_cols = is_comment ? 0 : r->n_fields;
-        return DPOT_OK;
-    }
-    if (r->n_numbers < r->n_fields) {
-        return refuse_first_row(r);
-    }
-    r->n_cols = r->n_fields;
-    return DPOT_OK;
-}
-
-static dpot_status check_width(const struct reader *r)
-{
-    if (r->n_fields == r->n_cols) {
-        return DPOT_OK;
-    }
-    return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                          "line %zu has %zu column%s where %zu were expected: rows must not be "
-                          "ragged",
-                          r->line, r->n_fields, DPOT_S(r->n_fields), r->n_cols);
-}
-
-/* A limited number of empty lines may end a file. */
-static dpot_status note_blank(struct reader *r, int stop)
-{
-    if (stop == EOF) {
-        return DPOT_OK;
-    }
-    if (r->blank_line == 0) {
-        r->blank_line = r->line;
-    }
-    return r->line - r->blank_line < BLANKS_MAX
-               ? DPOT_OK
-               : refuse(r, DPOT_ERR_TOO_LARGE,
-                        "is one empty line too many (at most 1000 in a row)");
-}
-
-/* Reads one line; *stop is EOF after the last. */
-static dpot_status read_line(struct reader *r, bool is_first_row, int *stop)
-{
-    bool is_comment = false;
-    r->line++;
-    r->n_fields = r->n_numbers = 0;
-    do {
-        dpot_status status = read_field(r, stop);
-        if (status != DPOT_OK) {
-            return status;
-        }
-        if (r->n_fields == 0 && *stop != ',' && !r->field[0]) {
-            return note_blank(r, *stop);
-        }
-        if (r->blank_line) {
-            r->line = r->blank_line;
-            return refuse(r, DPOT_ERR_MALFORMED, "is an empty line: remove it");
-        }
-        is_comment |= is_first_row && r->n_fields == 0 && r->field[0] == '#';
-        status = accept_field(r, is_first_row);
-        if (status != DPOT_OK) {
-            return status;
-        }
-    } while (*stop == ',');
-    if (is_first_row) {
-        return settle_first_row(r, is_comment);
-    }
-    if (r->n_cols == 0) {
-        r->n_cols = r->n_fields;
-    }
-    return check_width(r);
-}
-
-static void skip_byte_order_mark(FILE *stream)
-{
-    static const int mark[3] = {0xEF, 0xBB, 0xBF};
-    for (int i = 0; i < 3; i++) {
-        const int c = getc(stream);
-        if (c != mark[i]) {
-            (void)(c != EOF && ungetc(c, stream));
-            return; /* part of a mark is not UTF-8 and is refused as text */
-        }
-    }
-}
-
-static dpot_status read_rows(struct reader *r)
-{
-    int stop = '\n';
-    skip_byte_order_mark(r->stream);
-    while (stop != EOF) {
-        const dpot_status status = read_line(r, r->line == 0, &stop);
-        if (status != DPOT_OK) {
-            return status;
-        }
-    }
-    if (ferror(r->stream)) {
-        return dpot_error_set(r->error, DPOT_ERR_IO, "reading failed after line %zu: %s", r->line,
-                              strerror(errno));
-    }
-    if (r->n_values == 0 && r->has_header && r->rules->is_private) {
-        return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                              "line 1 is text and no numbers follow: a device without data gives "
-                              "an empty file");
-    }
-    if (r->n_values == 0) {
-        return dpot_error_set(r->error, DPOT_ERR_SHAPE, "there are no rows: give at least one");
-    }
-    return DPOT_OK;
-}
-
-dpot_status csv_read(FILE *stream, const struct array_rules *rules, struct array *array,
-                     struct dpot_error *error)
-{
-    struct reader r = {.stream = stream, .rules = rules, .error = error};
-    *array = (struct array){0};
-    dpot_status status = read_rows(&r);
-    if (status == DPOT_OK) {
-        double *values = resize(&r, r.n_values);
-        if (values) {
-            *array = (struct array){.n_rows = r.n_values / r.n_cols,
-                                    .n_cols = r.n_cols,
-                                    .is_vector = r.n_cols == 1,
-                                    .values = values};
-        } else {
-            status = dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
-        }
-    }
-    if (status == DPOT_ERR_SHAPE) {
-        array->n_cols = r.n_cols > 0 ? r.n_cols : ARRAY_WIDTH_UNKNOWN;
-    }
-    if (status != DPOT_OK) {
-        dpot_free_secret(NULL, r.values, r.cap, sizeof *r.values);
-    }
-    dpot_wipe(&r, sizeof r);
-    return status;
-}
-
-dpot_status csv_read_names(FILE *stream, size_t n_max, char names[][ARRAY_NAME_MAX], size_t *n,
-                           struct dpot_error *error)
-{
-    struct reader r = {.stream = stream, .rules = &array_rules_public, .error = error, .line = 1};
-    int stop = ',';
-    bool has_number = false, is_comment = false;
-    double value = 0;
-    skip_byte_order_mark(stream);
-    for (*n = 0; stop == ',' && *n < n_max; r.n_fields = ++*n) {
-        const dpot_status status = read_field(&r, &stop);
-        const char *name = r.field;
-        if (status != DPOT_OK) {
-            return status;
-        }
-        if (*n == 0 && *name == '#') {
-            is_comment = true;
-            name += 1 + strspn(name + 1, " \t");
-        }
-        has_number = has_number || (!is_comment && number_parse(name, &value));
-        (void)snprintf(names[*n], ARRAY_NAME_MAX, "%.*s", ARRAY_NAME_MAX - 1, name);
-    }
-    *n = has_number ? 0 : *n;
-    return DPOT_OK;
 }
 
 void csv_write(FILE *stream, const struct array *array, enum array_type type)
 {
     const double *value = array->values;
+    if (array->names) {
+        write_names(stream, array);
+    }
     for (size_t i = 0; i < array->n_rows; i++) {
         for (size_t j = 0; j < array->n_cols; j++, value++) {
             if (j > 0) {

@@ -1,8 +1,25 @@
-/* Comma-separated numbers, one row per line, all rows of the same length. The first line is a
- * header if it begins with '#', or if some field has text and none begins like a number (digit,
- * sign, point). Fields may be padded with blanks or enclosed in double quotes. A byte order mark,
- * CR LF and up to 1000 empty lines at the end are accepted. Anything else is refused with line and
- * column. */
+/* Text tables: numbers, one row a line, separated by commas, by semicolons or by tabs.
+ *
+ * Separator: that of a first line "sep=;"; else a semicolon or a tab between fields of the first
+ * line that is neither empty nor begins with '#'; else the comma. Fields may be padded with blanks
+ * or enclosed in double quotes. Lines end in LF, CR LF or CR. A byte order mark and empty lines are
+ * passed over, and so are lines before the first row that begin with '#', of which the last names
+ * the columns if it has as many fields. UTF-16 is refused.
+ *
+ * Header. The first line holds names if the form says so, or if the form names columns. Otherwise
+ * it is a header only if it cannot be data by any reading: of the columns that are read every field
+ * begins with a letter or _, or is empty (not all), and none is a word for a missing or logical
+ * value (NA, null, true). array->names_line says that this was concluded.
+ *
+ * Public: every field that is read is a number, nan or inf, and all rows have the same length;
+ * anything else is refused with line, column and what was found. Columns that are not read may
+ * hold text, also with line ends in quotes.
+ *
+ * Private: every sequence of bytes is a table. Form, which may be refused and must be public: what
+ * the caller says of the file, the first line's encoding, separator and number of fields, the
+ * number of lines and bytes, and with ARRAY_HEADER_AUTO whether the first line is a header. All
+ * else is content: a field that is no number is NaN, a row of another length is NaN throughout, a
+ * quote ends with its line, and an empty line before others is a row of a one-column table. */
 #ifndef DPOT_FILES_CSV_H
 #define DPOT_FILES_CSV_H
 
@@ -10,16 +27,14 @@
 
 #include <stdio.h>
 
-/* Errors as array_read, without the path. One column is 1-D. */
+/* Errors as array_read_form, without the path. One column is 1-D. Without rows n_cols is as
+ * array_read says; of private data array->names are those of the header. */
 DPOT_WARN_UNUSED dpot_status csv_read(FILE *stream, const struct array_rules *rules,
-                                      struct array *array, struct dpot_error *error);
+                                      const struct array_form *form, struct array *array,
+                                      struct dpot_error *error);
 
-/* The column names of the first line, as array_read_names. */
-DPOT_WARN_UNUSED dpot_status csv_read_names(FILE *stream, size_t n_max,
-                                            char names[][ARRAY_NAME_MAX], size_t *n,
-                                            struct dpot_error *error);
-
-/* Writes numbers as number_format does, integers for ARRAY_U4; no header. Check ferror(stream). */
+/* Writes numbers as number_format does, integers for ARRAY_U4, under the names of the columns if
+ * the array has some. Check ferror(stream). */
 void csv_write(FILE *stream, const struct array *array, enum array_type type);
 
 #endif

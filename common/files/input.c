@@ -137,54 +137,80 @@ static dpot_status unpack(struct input *input, struct dpot_error *error)
                : DPOT_OK;
 }
 
-static dpot_status open_array(struct input *input, const char *name,
-                              const struct array_rules *rules, struct dpot_error *error)
+/* Of "NAME:COLUMNS" the name remains. */
+static void split_columns(struct input *input)
+{
+    char *colon = input->choice ? strchr(input->choice, ':') : NULL;
+    input->columns = colon ? colon + 1 : NULL;
+    if (colon) {
+        *colon = '\0';
+    }
+}
+
+static dpot_status open_array(struct input *input, const struct array_rules *rules,
+                              struct dpot_error *error)
 {
     struct input_layer *layer = NULL;
     if (!npz_has_start(input->start, input->start_len)) {
-        return name ? dpot_error_set(error, DPOT_ERR_ARGUMENT,
-                                     "it is no .npz: leave away the \":\" and the name after it")
-                    : DPOT_OK;
+        input->columns = input->choice;
+        return DPOT_OK;
     }
+    split_columns(input);
     dpot_status status = add_layer(input, &layer, error);
     if (status == DPOT_OK) {
-        status = npz_open(input->stream, name, rules, &layer->npz, &input->room, error);
+        status =
+            npz_open(input->stream, input->choice, rules, &layer->npz, &input->room, error);
     }
     return status == DPOT_OK ? push(input, layer, error) : status;
 }
 
-/* Opens the file; *name is what follows the last ":" of a path that has no file. */
-static dpot_status open_path(const char *path, FILE **stream, const char **name,
-                             struct dpot_error *error)
+/* The length of the path without its choice: up to the first ":" before which is a file. */
+static size_t file_len(const char *path)
 {
     struct stat info;
-    const char *colon = strrchr(path, ':');
-    char *file = NULL;
-    *name = NULL;
-    if (stat(path, &info) != 0 && colon && colon > path && colon[1]) {
-        file = strndup(path, (size_t)(colon - path));
-        *name = file && stat(file, &info) == 0 ? colon + 1 : NULL;
-    }
-    const char *chosen = *name ? file : path;
-    if (stat(chosen, &info) == 0 && S_ISDIR(info.st_mode)) {
+    const size_t len = strlen(path);
+    size_t at = stat(path, &info) == 0 ? len : strcspn(path, ":");
+    while (at < len) {
+        char *file = strndup(path, at);
+        const bool is_file = file && at > 0 && path[at + 1] && stat(file, &info) == 0;
         free(file);
-        return dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a file");
+        if (is_file) {
+            return at;
+        }
+        at += 1 + strcspn(path + at + 1, ":");
     }
-    *stream = fopen(chosen, "rb");
+    return len;
+}
+
+static dpot_status open_path(const char *path, struct input *input, struct dpot_error *error)
+{
+    struct stat info;
+    const size_t len = file_len(path);
+    char *file = strndup(path, len);
+    input->choice = path[len] ? strdup(path + len + 1) : NULL;
+    if (!file || (path[len] && !input->choice)) {
+        free(file);
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the path");
+    }
+    const bool is_folder = stat(file, &info) == 0 && S_ISDIR(info.st_mode);
+    input->stream = is_folder ? NULL : fopen(file, "rb");
     const int code = errno;
     free(file);
-    return *stream ? DPOT_OK
-                   : dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(code));
+    if (is_folder) {
+        return dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a file");
+    }
+    return input->stream ? DPOT_OK
+                         : dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(code));
 }
 
 dpot_status input_open(const char *path, const struct array_rules *rules, struct input *input,
                        struct dpot_error *error)
 {
-    const char *name = NULL;
     *input = (struct input){.room = UINT64_MAX, .is_stdin = strcmp(path, "-") == 0};
-    input->stream = stdin;
-    dpot_status status = input->is_stdin ? DPOT_OK : open_path(path, &input->stream, &name, error);
+    input->stream = input->is_stdin ? stdin : NULL;
+    dpot_status status = input->is_stdin ? DPOT_OK : open_path(path, input, error);
     if (status != DPOT_OK) {
+        free(input->choice);
         return status;
     }
     input->file = input->stream;
@@ -193,7 +219,7 @@ dpot_status input_open(const char *path, const struct array_rules *rules, struct
         status = unpack(input, error);
     }
     if (status == DPOT_OK) {
-        status = open_array(input, name, rules, error);
+        status = open_array(input, rules, error);
     }
     return status == DPOT_OK ? DPOT_OK : input_close(input, status, error);
 }
@@ -208,6 +234,7 @@ dpot_status input_close(struct input *input, dpot_status status, struct dpot_err
         free_layer(layer);
     }
     (void)(!input->is_stdin && fclose(input->file));
+    free(input->choice);
     dpot_wipe(input, sizeof *input);
     return status;
 }

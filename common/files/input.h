@@ -19,11 +19,13 @@ struct input {
     size_t start_len;               /* less than INPUT_START_LEN: the stream has no more */
     FILE *file;                     /* below all layers */
     bool is_stdin;                  /* the file is not closed */
+    char *choice;                   /* what follows FILE: in the path, owned; NULL: nothing */
+    const char *columns;            /* of it; NULL: none */
     struct input_layer *layers;     /* on top of the file */
 };
 
-/* Opens a path; "-" is stdin, and "FILE:NAME", if there is no file of that name, the array NAME of
- * the .npz FILE. Errors have no path.
+/* Opens a path; "-" is stdin. If there is no file of the name "FILE:CHOICE", it is FILE, of which
+ * the choice is columns, or of a .npz an array and, after another ":", columns. Errors have no path.
  *   DPOT_ERR_IO         it cannot be opened or read, is a folder
  *   DPOT_ERR_ARGUMENT   the choice of an array, as npz_open
  *   DPOT_ERR_MALFORMED  damaged, packed twice

@@ -27,16 +27,20 @@ bool npz_has_start(const uint8_t *start, size_t len)
     return len >= 4 && (memcmp(start, "PK\3\4", 4) == 0 || memcmp(start, "PK\5\6", 4) == 0);
 }
 
-static dpot_status refuse(int zip_code, struct dpot_error *error)
+static dpot_status refuse(zip_error_t *reason, struct dpot_error *error)
 {
-    if (zip_code == ZIP_ER_MEMORY) {
-        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for unpacking");
-    }
+    return zip_error_code_zip(reason) == ZIP_ER_MEMORY
+               ? dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for unpacking")
+               : dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                "the archive is damaged or cut off (%s): fetch or save it again",
+                                zip_error_strerror(reason));
+}
+
+static dpot_status refuse_code(int code, struct dpot_error *error)
+{
     zip_error_t reason;
-    zip_error_init_with_code(&reason, zip_code);
-    const dpot_status status = dpot_error_set(
-        error, DPOT_ERR_MALFORMED, "the archive is damaged or cut off (%s): fetch or save it again",
-        zip_error_strerror(&reason));
+    zip_error_init_with_code(&reason, code);
+    const dpot_status status = refuse(&reason, error);
     zip_error_fini(&reason);
     return status;
 }
@@ -104,7 +108,7 @@ static dpot_status open_file(int stream_fd, struct npz *npz, struct dpot_error *
         return DPOT_OK;
     }
     (void)(fd >= 0 && close(fd));
-    return refuse(code, error);
+    return refuse_code(code, error);
 }
 
 static dpot_status open_bytes(FILE *stream, const struct array_rules *rules, struct npz *npz,
@@ -118,12 +122,12 @@ static dpot_status open_bytes(FILE *stream, const struct array_rules *rules, str
     zip_error_init(&reason);
     zip_source_t *source = zip_source_buffer_create(npz->bytes.data, npz->bytes.len, 0, &reason);
     npz->archive = source ? zip_open_from_source(source, ZIP_RDONLY, &reason) : NULL;
-    const int code = zip_error_code_zip(&reason);
-    zip_error_fini(&reason);
     if (!npz->archive && source) {
         zip_source_free(source);
     }
-    return npz->archive ? DPOT_OK : refuse(code, error);
+    const dpot_status opened = npz->archive ? DPOT_OK : refuse(&reason, error);
+    zip_error_fini(&reason);
+    return opened;
 }
 
 static dpot_status open_archive(FILE *stream, const struct array_rules *rules, struct npz *npz,
@@ -215,7 +219,7 @@ static dpot_status check_member(const zip_stat_t *info, struct dpot_error *error
 {
     const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
     if ((info->valid & needed) != needed) {
-        return refuse(ZIP_ER_INCONS, error);
+        return refuse_code(ZIP_ER_INCONS, error);
     }
     if ((info->valid & ZIP_STAT_ENCRYPTION_METHOD) && info->encryption_method != ZIP_EM_NONE) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
@@ -230,7 +234,7 @@ static dpot_status check_member(const zip_stat_t *info, struct dpot_error *error
     const uint64_t ratio = info->comp_method == ZIP_CM_STORE ? 1 : GZIP_RATIO_MAX;
     return info->comp_size < (uint64_t)1 << 48 && info->size <= (info->comp_size + 1) * ratio
                ? DPOT_OK
-               : refuse(ZIP_ER_INCONS, error);
+               : refuse_code(ZIP_ER_INCONS, error);
 }
 
 static dpot_status open_member(struct npz *npz, const char *name, bool is_private, uint64_t *size,
@@ -241,7 +245,7 @@ static dpot_status open_member(struct npz *npz, const char *name, bool is_privat
     zip_stat_init(&info);
     dpot_status status = choose(npz->archive, name, is_private, &chosen, error);
     if (status == DPOT_OK && zip_stat_index(npz->archive, chosen, 0, &info) != 0) {
-        status = refuse(zip_error_code_zip(zip_get_error(npz->archive)), error);
+        status = refuse(zip_get_error(npz->archive), error);
     }
     if (status == DPOT_OK) {
         status = check_member(&info, error);
@@ -251,7 +255,7 @@ static dpot_status open_member(struct npz *npz, const char *name, bool is_privat
     }
     *size = info.size;
     npz->member = zip_fopen_index(npz->archive, chosen, 0);
-    return npz->member ? DPOT_OK : refuse(zip_error_code_zip(zip_get_error(npz->archive)), error);
+    return npz->member ? DPOT_OK : refuse(zip_get_error(npz->archive), error);
 }
 
 dpot_status npz_open(FILE *stream, const char *name, const struct array_rules *rules,
@@ -291,5 +295,5 @@ dpot_status npz_read(struct npz *npz, void *out, size_t cap, size_t *len, struct
     for (*len = 0; *len < cap && n > 0; *len += n > 0 ? (size_t)n : 0) {
         n = zip_fread(npz->member, (char *)out + *len, cap - *len);
     }
-    return n >= 0 ? DPOT_OK : refuse(zip_error_code_zip(zip_file_get_error(npz->member)), error);
+    return n >= 0 ? DPOT_OK : refuse(zip_file_get_error(npz->member), error);
 }

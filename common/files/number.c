@@ -11,6 +11,10 @@
 
 void number_format(double value, char out[NUMBER_SIZE])
 {
+    if (isnan(value)) { /* whose sign printf would show */
+        (void)snprintf(out, NUMBER_SIZE, "nan");
+        return;
+    }
     for (int digits = DIGITS_MIN; digits <= DIGITS_MAX; digits++) {
         (void)snprintf(out, NUMBER_SIZE, "%.*g", digits, value);
         if (!isfinite(value) || strtod(out, NULL) == value) {
@@ -24,7 +28,7 @@ bool number_parse(const char *text, double *value)
     char *end = NULL;
     errno = 0;
     *value = strtod(text, &end);
-    return end != text && *end == '\0' && !strpbrk(text, "xX(");
+    return end != text && *end == '\0' && !strpbrk(text, "xX(\n\v\f\r");
 }
 
 bool number_parse_finite(const char *text, double *value)

@@ -131,7 +131,10 @@ static bool is_barycenter(const struct dpot_artifact *artifact, struct layout *l
 static dpot_status write_part(struct run *run, const char *path, double *values, size_t n_rows,
                               size_t n_cols)
 {
-    struct array array = {n_rows, n_cols, n_cols == 1, values}; /* borrowed */
+    struct array array = {.n_rows = n_rows,
+                          .n_cols = n_cols,
+                          .is_vector = n_cols == 1,
+                          .values = values}; /* borrowed */
     return path ? array_write(path, &array, ARRAY_F8, &run->error) : DPOT_OK;
 }
 
@@ -188,7 +191,10 @@ static dpot_status write_values(struct run *run, const char *path,
             "weights and groups",
             artifact->kind);
     }
-    struct array values = {artifact->n_values, 1, true, artifact->values}; /* borrowed */
+    struct array values = {.n_rows = artifact->n_values,
+                           .n_cols = 1,
+                           .is_vector = true,
+                           .values = artifact->values}; /* borrowed */
     if (!is_curve(artifact)) {
         return array_write(path, &values, ARRAY_F8, &run->error);
     }

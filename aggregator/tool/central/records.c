@@ -219,7 +219,7 @@ static size_t empty_width(const struct run *run, size_t dim)
 
 static dpot_status load_table(struct run *run, size_t empty_dim, struct array *array)
 {
-    const dpot_status status = load_array(run, "data", array);
+    const dpot_status status = load_form(run, "data", &(struct array_form){0}, array);
     if (status == DPOT_OK || array->n_cols == 0 || empty_dim == 0) {
         return status;
     }
@@ -235,7 +235,7 @@ dpot_status records_load(struct run *run, size_t empty_dim, struct records *reco
     *records = (struct records){0};
     dpot_status status = load_table(run, empty_dim, &array);
     if (status == DPOT_OK) {
-        status = columns_init(run, "data", array.n_cols, &records->columns);
+        status = columns_init(run, "data", &array, &records->columns);
     }
     if (status == DPOT_OK) {
         status = take_table(run, records, &array);

@@ -87,7 +87,7 @@ static dpot_status load_border(struct run *run, const struct records *records,
     }
     dpot_status status = load_finite(run, "border", &array);
     if (status == DPOT_OK) {
-        status = columns_init(run, "border", array.n_cols, &columns);
+        status = columns_init(run, "border", &array, &columns);
     }
     if (status == DPOT_OK) {
         status = choose_columns(run, records, &columns, xy);

@@ -136,16 +136,16 @@ struct names {
     const char *pointers[CURVES_COLUMNS_MAX];
 };
 
-/* Reads the header of a .csv; no names for a .npy and for standard input, which is already read. */
-static dpot_status load_names(struct run *run, struct names *names)
+/* Copies the names of the columns. */
+static void copy_names(const struct array *table, struct names *names)
 {
-    size_t n = 0;
-    const dpot_status status =
-        array_read_names(option_text(run, "in"), CURVES_COLUMNS_MAX, names->texts, &n, &run->error);
     for (size_t j = 0; j < CURVES_COLUMNS_MAX; j++) {
-        names->pointers[j] = j < n ? names->texts[j] : NULL;
+        const bool is_named = table->names && j < table->n_cols;
+        if (is_named) {
+            memcpy(names->texts[j], table->names[j], sizeof names->texts[j]);
+        }
+        names->pointers[j] = is_named ? names->texts[j] : NULL;
     }
-    return status;
 }
 
 static dpot_status draw_curves(struct run *run, const struct picture_caption *caption,
@@ -221,9 +221,7 @@ static dpot_status run_curves(struct run *run)
         status = load_array(run, "in", &table);
     }
     if (status == DPOT_OK) {
-        status = load_names(run, &names);
-    }
-    if (status == DPOT_OK) {
+        copy_names(&table, &names);
         status = number_rows(run, &table, &names);
     }
     if (status == DPOT_OK) {

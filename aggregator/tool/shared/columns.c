@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-dpot_status columns_init(struct run *run, const char *option, size_t n, struct columns *columns)
+dpot_status columns_init(struct run *run, const char *option, const struct array *array,
+                         struct columns *columns)
 {
     const char *path = option_text(run, option);
+    const size_t n = array->n_cols;
     *columns = (struct columns){.option = option, .n = n};
     if (n > COLUMNS_MAX) {
         return dpot_error_set(&run->error, DPOT_ERR_TOO_LARGE,
@@ -19,12 +21,11 @@ dpot_status columns_init(struct run *run, const char *option, size_t n, struct c
     if (!columns->names) {
         return DPOT_ERR_MEMORY;
     }
-    const dpot_status status =
-        array_read_names(path, COLUMNS_MAX, columns->names, &columns->n_names, &run->error);
-    if (columns->n_names != n || columns->names[0][0] == '\0') {
-        columns->n_names = 0; /* a comment, not names */
+    if (array->names) {
+        columns->n_names = n;
+        memcpy(columns->names, array->names, n * sizeof *columns->names);
     }
-    return status;
+    return DPOT_OK;
 }
 
 void columns_release(struct columns *columns)

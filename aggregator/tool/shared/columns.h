@@ -1,5 +1,5 @@
 /* Columns of a table, selected by options: by a name in the first line of a CSV, or by a number
- * counted from 0. A name is tried first. Columns of standard input have numbers only. */
+ * counted from 0. A name is tried first. */
 #ifndef DPOT_TOOL_SHARED_COLUMNS_H
 #define DPOT_TOOL_SHARED_COLUMNS_H
 
@@ -15,10 +15,10 @@ struct columns {
     char (*names)[ARRAY_NAME_MAX]; /* (COLUMNS_MAX) owned */
 };
 
-/* Reads the column names of the file of `option`, which has n columns. Release also after a
- * failure. DPOT_ERR_MEMORY; DPOT_ERR_TOO_LARGE: more than COLUMNS_MAX columns. */
-DPOT_WARN_UNUSED dpot_status columns_init(struct run *run, const char *option, size_t n,
-                                          struct columns *columns);
+/* Copies the column names of the array that was read from the file of `option`. Release also after
+ * a failure. DPOT_ERR_MEMORY; DPOT_ERR_TOO_LARGE: more than COLUMNS_MAX columns. */
+DPOT_WARN_UNUSED dpot_status columns_init(struct run *run, const char *option,
+                                          const struct array *array, struct columns *columns);
 void columns_release(struct columns *columns);
 
 /* Finds the column with this name; false: there is none. */

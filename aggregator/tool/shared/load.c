@@ -12,8 +12,10 @@
 #define POWER_MAX 64
 #define SUM_TOL 1e-6 /* absolute, on a sum of 1 */
 
-dpot_status load_array(struct run *run, const char *name, struct array *array)
+dpot_status load_form(struct run *run, const char *name, const struct array_form *form,
+                      struct array *array)
 {
+    struct dpot_error sentence;
     const char *path = option_text(run, name);
     *array = (struct array){0};
     if (strcmp(path, "-") == 0) {
@@ -22,8 +24,20 @@ dpot_status load_array(struct run *run, const char *name, struct array *array)
         }
         run->reads_stdin = true;
     }
-    const dpot_status status = array_read(path, array, &run->error);
+    const dpot_status status = array_read_form(path, form, array, &run->error);
+    if (array_explain_names(path, form, array, &sentence) && !run->is_quiet) {
+        run_warn(run, "%s", sentence.text);
+    }
     return status == DPOT_OK ? status : dpot_error_prefix(&run->error, status, "--%s", name);
+}
+
+dpot_status load_array(struct run *run, const char *name, struct array *array)
+{
+    const dpot_status status = load_form(run, name, &(struct array_form){0}, array);
+    if (status != DPOT_OK) {
+        array_release(array);
+    }
+    return status;
 }
 
 dpot_status load_finite(struct run *run, const char *name, struct array *array)

@@ -64,7 +64,7 @@ static dpot_status take_groups(struct run *run, const struct dpot_campaign *camp
         return RUN_USAGE(run, "--group-column: campaign \"%s\" has no groups, leave it out",
                          campaign->name);
     }
-    dpot_status status = columns_init(run, "data", data->n_cols, &columns);
+    dpot_status status = columns_init(run, "data", data, &columns);
     if (status == DPOT_OK) {
         status = columns_read_one(run, &columns, "group-column", &column);
     }

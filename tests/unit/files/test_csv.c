@@ -183,7 +183,7 @@ Test(csv, ten_million_columns_are_refused_early)
 Test(csv, written_numbers_come_back_exactly)
 {
     double values[6] = {0.1, 1.0 / 3, -1e-310, 1.7976931348623157e308, 12345678901234567.0, -0.0};
-    const struct array out = {3, 2, false, values};
+    const struct array out = {.n_rows = 3, .n_cols = 2, .is_vector = false, .values = values};
     struct array in;
     struct dpot_error error;
     cr_assert_eq(array_write(folder_path("a.csv"), &out, ARRAY_F8, &error), DPOT_OK);
@@ -195,7 +195,7 @@ Test(csv, written_numbers_come_back_exactly)
 Test(csv, names_that_say_neither_format_are_not_written)
 {
     double value = 1;
-    const struct array out = {1, 1, true, &value};
+    const struct array out = {.n_rows = 1, .n_cols = 1, .is_vector = true, .values = &value};
     struct dpot_error error;
     const char *const names[] = {"q.npz", "q", "q.NPY", "q.txt", ".csv.gz"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -212,7 +212,7 @@ Test(csv, names_that_say_neither_format_are_not_written)
 Test(csv, indices_are_written_as_integers)
 {
     double values[2] = {4294967295.0, 0};
-    const struct array out = {2, 1, true, values};
+    const struct array out = {.n_rows = 2, .n_cols = 1, .is_vector = true, .values = values};
     struct dpot_error error;
     char text[64] = {0};
     cr_assert_eq(array_write(folder_path("a.csv"), &out, ARRAY_U4, &error), DPOT_OK);
@@ -297,7 +297,7 @@ Test(csv, devices_without_an_end_are_refused)
 Test(csv, a_named_table_has_a_header_and_is_read_back)
 {
     double values[4] = {1, 2, 3, 4};
-    const struct array out = {2, 2, false, values};
+    const struct array out = {.n_rows = 2, .n_cols = 2, .is_vector = false, .values = values};
     struct array in;
     struct dpot_error error = {""};
     char line[32] = "";

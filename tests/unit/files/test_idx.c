@@ -186,7 +186,7 @@ Test(idx, nothing_is_written_as_idx)
 {
     double value = 1;
     struct dpot_error error = {""};
-    const struct array array = {1, 1, true, &value};
+    const struct array array = {.n_rows = 1, .n_cols = 1, .is_vector = true, .values = &value};
     cr_assert_eq(array_write(folder_path("out.idx"), &array, ARRAY_F8, &error), DPOT_ERR_ARGUMENT);
     cr_assert_not_null(strstr(error.text, ".npy or .csv"));
 }

@@ -58,7 +58,7 @@ static void expect_refused(dpot_status expected, int major, const char *header, 
 Test(npy, matrix_comes_back_as_written)
 {
     double values[6] = {1, -2.5, 0, 1e300, -0.0, 3};
-    const struct array out = {2, 3, false, values};
+    const struct array out = {.n_rows = 2, .n_cols = 3, .is_vector = false, .values = values};
     struct array in;
     struct dpot_error error;
     cr_assert_eq(array_write(folder_path("m.npy"), &out, ARRAY_F8, &error), DPOT_OK);
@@ -71,7 +71,7 @@ Test(npy, matrix_comes_back_as_written)
 Test(npy, vector_of_indices_is_u4_on_disk)
 {
     double values[3] = {0, 7, 4294967295.0};
-    const struct array out = {3, 1, true, values};
+    const struct array out = {.n_rows = 3, .n_cols = 1, .is_vector = true, .values = values};
     struct array in;
     struct dpot_error error;
     uint8_t bytes[256];
@@ -89,7 +89,7 @@ Test(npy, u4_array_refuses_what_is_not_an_index)
 {
     double bad[] = {-1, 0.5, 4294967296.0, NAN};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        const struct array out = {1, 1, true, &bad[i]};
+        const struct array out = {.n_rows = 1, .n_cols = 1, .is_vector = true, .values = &bad[i]};
         struct dpot_error error;
         cr_assert_eq(array_write(folder_path("v.npy"), &out, ARRAY_U4, &error), DPOT_ERR_RANGE);
         cr_assert_not_null(strstr(error.text, "entry 0"));
@@ -305,7 +305,7 @@ Test(npy, unknown_versions_and_other_files_are_refused)
 static size_t good_file(uint8_t bytes[GOOD_MAX])
 {
     double values[4] = {1, 2, 3, 4};
-    const struct array out = {2, 2, false, values};
+    const struct array out = {.n_rows = 2, .n_cols = 2, .is_vector = false, .values = values};
     struct dpot_error error;
     cr_assert_eq(array_write(folder_path("a.npy"), &out, ARRAY_F8, &error), DPOT_OK);
     return folder_read("a.npy", bytes, GOOD_MAX);
