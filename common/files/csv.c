@@ -81,17 +81,22 @@ static dpot_status refuse(const struct table *t, dpot_status status, size_t colu
                           column + 1, found ? "is " : "", found ? found : "", what);
 }
 
+/* What to do about a field that is no number. */
+static const char *remedy_of(const struct table *t, const char *text, enum csv_kind kind)
+{
+    return kind == CSV_EMPTY           ? ", a missing value: give a number"
+           : kind == CSV_MISSING       ? ", neither a number nor a name: give a number"
+           : t->lines.separator == ',' ? ": give a number, with commas between columns"
+           : strchr(text, ',')         ? ": give a number, with a decimal point"
+                                       : ": give a number";
+}
+
 static dpot_status refuse_field(const struct table *t, size_t column, enum csv_kind kind)
 {
     const char *text = csv_lines_text(&t->lines, column);
     char shown[CSV_SHOWN_MAX];
     csv_show(text, shown);
-    return refuse(t, DPOT_ERR_MALFORMED, column, shown,
-                  kind == CSV_EMPTY || kind == CSV_MISSING ? ", a missing value: give a number"
-                  : t->lines.separator != ',' && strchr(text, ',')
-                      ? ": give a number, with a decimal point"
-                  : t->lines.separator != ',' ? ": give a number"
-                                              : ": give a number, with commas between columns");
+    return refuse(t, DPOT_ERR_MALFORMED, column, shown, remedy_of(t, text, kind));
 }
 
 /* The number in a field of the row; NaN for a private one that is none. */
@@ -187,6 +192,16 @@ static dpot_status keep_names(struct table *t, bool is_comment)
     return DPOT_OK;
 }
 
+static bool has_a_name(const struct table *t)
+{
+    for (size_t j = 0; j < t->n_names; j++) {
+        if (t->names[j][0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *name_of(const void *ctx, size_t j)
 {
     const struct table *t = ctx;
@@ -224,7 +239,8 @@ static dpot_status choose_names(struct table *t)
 
 /* What the chosen fields of the first line are. */
 struct census {
-    size_t n_of[CSV_UNTEXT + 1];
+    size_t n_long;                   /* too long, or broken */
+    size_t n_of[CSV_UNTEXT + 1];     /* of the others, by kind */
     size_t first_of[CSV_UNTEXT + 1]; /* column */
 };
 
@@ -234,11 +250,13 @@ static void take_census(const struct table *t, struct census *census)
     for (size_t k = t->choice.n; k-- > 0;) {
         const size_t j = t->choice.positions[k];
         double value = 0;
-        const enum csv_kind kind = t->lines.fields[j].is_broken || t->lines.fields[j].is_long
-                                       ? CSV_OTHER
-                                       : csv_kind_of(csv_lines_text(&t->lines, j), &value);
-        census->n_of[kind]++;
-        census->first_of[kind] = j;
+        const enum csv_kind kind = csv_kind_of(csv_lines_text(&t->lines, j), &value);
+        if (t->lines.fields[j].is_broken || t->lines.fields[j].is_long) {
+            census->n_long++; /* read_number refuses it */
+        } else {
+            census->n_of[kind]++;
+            census->first_of[kind] = j;
+        }
     }
 }
 
@@ -248,33 +266,38 @@ static bool is_header(const struct table *t, const struct census *census)
            census->n_of[CSV_NAME] + census->n_of[CSV_EMPTY] == t->choice.n;
 }
 
-/* Says of a first line with texts why it is neither a row nor a header. */
-static dpot_status check_first_row(const struct table *t, const struct census *census)
+/* Says of the chosen fields of a first line, of which some are no numbers, why they are neither a
+ * row nor a header. */
+static dpot_status refuse_first_row(const struct table *t, const struct census *census)
 {
-    char shown[CSV_SHOWN_MAX];
     const size_t *n_of = census->n_of, *first_of = census->first_of;
-    if (t->is_private || n_of[CSV_NUMBER] == t->choice.n || n_of[CSV_MISSING] > 0 ||
-        (n_of[CSV_OTHER] > 0 && t->lines.fields[first_of[CSV_OTHER]].is_long)) {
-        return DPOT_OK; /* read_number says it */
-    }
-    if (n_of[CSV_UNTEXT] > 0) {
-        return refuse(t, DPOT_ERR_MALFORMED, first_of[CSV_UNTEXT], NULL,
+    const enum csv_kind kind = n_of[CSV_UNTEXT] > 0    ? CSV_UNTEXT
+                               : n_of[CSV_MISSING] > 0 ? CSV_MISSING
+                               : n_of[CSV_OTHER] > 0   ? CSV_OTHER
+                               : n_of[CSV_NAME] > 0    ? CSV_NAME
+                                                       : CSV_EMPTY;
+    const size_t column = first_of[kind];
+    const char *text = csv_lines_text(&t->lines, column);
+    char shown[CSV_SHOWN_MAX];
+    csv_show(text, shown);
+    if (kind == CSV_UNTEXT) {
+        return refuse(t, DPOT_ERR_MALFORMED, column, NULL,
                       "is not text in UTF-8: give a table of text (iconv converts it)");
     }
-    if (n_of[CSV_OTHER] > 0) {
-        csv_show(csv_lines_text(&t->lines, first_of[CSV_OTHER]), shown);
-        return refuse(t, DPOT_ERR_MALFORMED, first_of[CSV_OTHER], shown,
-                      ", which is not a number: correct it, or begin the name of a column with a "
-                      "letter");
+    if (kind == CSV_EMPTY && n_of[CSV_NUMBER] == 0) {
+        return refuse(t, DPOT_ERR_MALFORMED, column, NULL,
+                      "is empty, as is the rest of the line: give numbers or the names of the "
+                      "columns");
     }
-    if (n_of[CSV_NUMBER] > 0) {
-        const size_t j = first_of[n_of[CSV_NAME] > 0 ? CSV_NAME : CSV_EMPTY];
-        csv_show(csv_lines_text(&t->lines, j), shown);
-        return refuse(t, DPOT_ERR_MALFORMED, j, shown,
-                      " beside numbers: a row has only numbers, a header has none");
+    if (kind == CSV_MISSING ||
+        (kind == CSV_OTHER && t->lines.separator != ',' && strchr(text, ','))) {
+        return refuse_field(t, column, kind);
     }
-    return refuse(t, DPOT_ERR_MALFORMED, first_of[CSV_EMPTY], NULL,
-                  "is empty, as is the rest of the line: give numbers or the names of the columns");
+    return refuse(t, DPOT_ERR_MALFORMED, column, shown,
+                  kind == CSV_OTHER
+                      ? ", which is not a number: correct it, or begin the name of a column with a "
+                        "letter"
+                      : " beside numbers: a row has only numbers, a header has none");
 }
 
 /* Declared: by the form, or because it names columns and no comment did. */
@@ -297,7 +320,7 @@ static dpot_status take_first(struct table *t)
     struct census census;
     t->n_fields = t->lines.n_fields;
     t->lines.keep_max = t->n_fields + 1;
-    if (t->n_names != t->n_fields) {
+    if (t->n_names != t->n_fields || !has_a_name(t)) {
         forget_names(t);
     }
     if (is_declared(t)) {
@@ -313,8 +336,8 @@ static dpot_status take_first(struct table *t)
         t->names_line = t->lines.line;
         return status;
     }
-    status = check_first_row(t, &census);
-    return status == DPOT_OK ? push_row(t) : status;
+    const bool is_row = census.n_of[CSV_NUMBER] + census.n_long == t->choice.n;
+    return t->is_private || is_row ? push_row(t) : refuse_first_row(t, &census);
 }
 
 /* ---- the file ---- */
@@ -423,7 +446,7 @@ dpot_status csv_read(FILE *stream, const struct array_rules *rules, const struct
 /* In quotes where it holds what a reader would take for more than text. */
 static void write_name(FILE *stream, const char *name)
 {
-    if (!strpbrk(name, ",;\t\"#\r\n")) {
+    if (*name && !strpbrk(name, ",;\t\"#\r\n")) {
         (void)fputs(name, stream);
         return;
     }

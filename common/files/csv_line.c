@@ -118,7 +118,7 @@ static dpot_status add_byte(struct csv_lines *l, struct draft *draft, char c)
     if (++draft->n_bytes > TEXT_MAX && !l->rules->is_private) {
         return refuse(l, DPOT_ERR_MALFORMED,
                       draft->is_open ? "has a quote that is not closed"
-                                     : "is longer than 2^20 bytes: give lines of numbers");
+                                     : "is longer than 2^20 bytes: separate numbers with commas");
     }
     if (draft->n_bytes > CSV_FIELD_MAX) {
         draft->field.is_long = true;

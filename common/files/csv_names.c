@@ -63,6 +63,18 @@ static bool is_readable(const char *text)
     return len > 0;
 }
 
+/* "USD 5.00", "US$5": up to three capitals, a blank or a sign, and a number. */
+static bool is_amount(const char *text)
+{
+    const size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    const char *rest = text + n;
+    double value = 0;
+    uint32_t code = 0;
+    const size_t len = dpot_utf8_decode(rest, SIZE_MAX, &code);
+    const bool is_sign = code == ' ' || code == '$' || (code >= 0x80 && !is_letter(code));
+    return n > 0 && n <= 3 && len > 0 && is_sign && number_parse(rest + len, &value);
+}
+
 enum csv_kind csv_kind_of(const char *text, double *value)
 {
     if (number_parse(text, value)) {
@@ -72,6 +84,7 @@ enum csv_kind csv_kind_of(const char *text, double *value)
     return !*text                     ? CSV_EMPTY
            : !is_readable(text)       ? CSV_UNTEXT
            : is_missing_word(text)    ? CSV_MISSING
+           : is_amount(text)          ? CSV_OTHER
            : begins_with_letter(text) ? CSV_NAME
                                       : CSV_OTHER;
 }
