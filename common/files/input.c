@@ -158,14 +158,13 @@ static dpot_status open_array(struct input *input, const struct array_rules *rul
     split_columns(input);
     dpot_status status = add_layer(input, &layer, error);
     if (status == DPOT_OK) {
-        status =
-            npz_open(input->stream, input->choice, rules, &layer->npz, &input->room, error);
+        status = npz_open(input->stream, input->choice, rules, &layer->npz, &input->room, error);
     }
     return status == DPOT_OK ? push(input, layer, error) : status;
 }
 
-/* The length of the path without its choice: up to the first ":" before which is a file. */
-static size_t file_len(const char *path)
+/* Up to the first ":" before which is a file. */
+size_t input_file_len(const char *path)
 {
     struct stat info;
     const size_t len = strlen(path);
@@ -185,7 +184,7 @@ static size_t file_len(const char *path)
 static dpot_status open_path(const char *path, struct input *input, struct dpot_error *error)
 {
     struct stat info;
-    const size_t len = file_len(path);
+    const size_t len = input_file_len(path);
     char *file = strndup(path, len);
     input->choice = path[len] ? strdup(path + len + 1) : NULL;
     if (!file || (path[len] && !input->choice)) {

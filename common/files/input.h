@@ -33,6 +33,9 @@ struct input {
 DPOT_WARN_UNUSED dpot_status input_open(const char *path, const struct array_rules *rules,
                                         struct input *input, struct dpot_error *error);
 
+/* The length of the path of the file in "FILE:CHOICE", or of the whole path. */
+size_t input_file_len(const char *path);
+
 /* Closes it. Returns `status`, or the failure to unpack that made the stream end: then the error is
  * replaced. */
 DPOT_WARN_UNUSED dpot_status input_close(struct input *input, dpot_status status,
