@@ -1,10 +1,9 @@
 /* enroll, report, withdraw and grant: each opens the folder, makes one or two calls of libdpot and
  * prints the outcome. */
+#include "data.h"
 #include "session.h"
 
-#include "base/alloc.h"
 #include "cli/options.h"
-#include "files/array.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -185,93 +184,10 @@ const struct command command_enroll = {
 
 /* ---- report ---- */
 
-/* What --points, --histogram or --vector holds. */
-struct data {
-    const char *points, *histogram, *vector; /* paths, one of them */
-    struct array table;
-    double *weights; /* (n_weights), with --weighted */
-    size_t n_weights;
-};
-
-static dpot_status submit(const struct session *s, const struct data *data,
-                          enum dpot_submit_outcome *outcome)
-{
-    const uint8_t *id = s->settings.campaign;
-    const struct array *table = &data->table;
-    if (data->vector) {
-        const size_t n = table->n_rows * table->n_cols;
-        return dpot_client_submit_vector(s->client, id, table->values, (uint32_t)n, outcome);
-    }
-    if (data->histogram) {
-        return dpot_client_submit_histogram(s->client, id, table->values, table->n_rows, outcome);
-    }
-    const uint32_t dim = (uint32_t)(table->n_cols - (data->weights ? 1 : 0));
-    return dpot_client_submit_points(s->client, id, table->values, data->weights, table->n_rows,
-                                     dim, outcome);
-}
-
 static uint64_t count_spool_drops(dpot_client *client)
 {
     struct dpot_client_status status = {.struct_size = sizeof status};
     return dpot_client_get_status(client, &status) == DPOT_OK ? status.n_dropped_spool : 0;
-}
-
-static dpot_status check_table(struct run *run, const struct data *data)
-{
-    const struct array *table = &data->table;
-    if (data->histogram && table->n_rows > 0 && table->n_cols != 1) {
-        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
-                              "a histogram has one column: this file has %zu", table->n_cols);
-    }
-    if (data->vector && table->n_rows != 1 && table->n_cols > 1) {
-        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
-                              "a vector is one row or one column: this file has %zu x %zu",
-                              table->n_rows, table->n_cols);
-    }
-    if (option_is_given(run, "weighted") && table->n_rows > 0 && table->n_cols < 2) {
-        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
-                              "--weighted wants coordinates and a weight in each row");
-    }
-    return DPOT_OK;
-}
-
-/* Moves the last column to data->weights, and the coordinates together, in place. */
-static dpot_status split_weights(struct data *data)
-{
-    const struct array *table = &data->table;
-    const size_t dim = table->n_cols - 1;
-    data->weights = dpot_alloc_array(NULL, table->n_rows, sizeof *data->weights);
-    if (!data->weights) {
-        return DPOT_ERR_MEMORY;
-    }
-    data->n_weights = table->n_rows;
-    for (size_t i = 0; i < table->n_rows; i++) {
-        data->weights[i] = table->values[i * table->n_cols + dim];
-        memmove(table->values + i * dim, table->values + i * table->n_cols,
-                dim * sizeof *table->values);
-    }
-    return DPOT_OK;
-}
-
-static dpot_status read_data(struct run *run, struct data *data)
-{
-    const char *path = data->points      ? data->points
-                       : data->histogram ? data->histogram
-                                         : data->vector;
-    dpot_status status = array_read_private(path, &data->table, &run->error);
-    if (status == DPOT_OK) {
-        status = check_table(run, data);
-    }
-    if (status == DPOT_OK && option_is_given(run, "weighted") && data->table.n_rows > 0) {
-        status = split_weights(data);
-    }
-    return status;
-}
-
-static void release_data(struct data *data)
-{
-    dpot_free_secret(NULL, data->weights, data->n_weights, sizeof *data->weights);
-    array_wipe(&data->table);
 }
 
 static void print_submitted(const struct run *run, const struct session *s,
@@ -313,7 +229,7 @@ static dpot_status submit_and_print(struct run *run, const struct session *s,
 {
     enum dpot_submit_outcome outcome = DPOT_SUBMIT_REPORTED;
     const uint64_t n_dropped = count_spool_drops(s->client);
-    const dpot_status status = submit(s, data, &outcome);
+    const dpot_status status = data_submit(s, data, &outcome);
     if (status != DPOT_OK) {
         return session_fail(s, run, status);
     }
@@ -349,27 +265,21 @@ static dpot_status check_group(const struct session *s, struct run *run)
 static dpot_status run_report(struct run *run)
 {
     struct session s = {0};
-    struct data data = {.points = option_text(run, "points"),
-                        .histogram = option_text(run, "histogram"),
-                        .vector = option_text(run, "vector")};
-    if (!!data.points + !!data.histogram + !!data.vector != 1) {
-        return RUN_USAGE(run, "give one of --points, --histogram and --vector");
+    struct data data;
+    dpot_status status = data_from_options(run, &data);
+    if (status == DPOT_OK) {
+        status = open_session(&s, run);
     }
-    if (option_is_given(run, "weighted") && !data.points) {
-        return RUN_USAGE(run,
-                         "--weighted goes with --points: a histogram and a vector have no weights");
-    }
-    dpot_status status = open_session(&s, run);
     if (status == DPOT_OK) {
         status = check_group(&s, run);
     }
     if (status == DPOT_OK) {
-        status = read_data(run, &data);
+        status = data_read(run, &data);
     }
     if (status == DPOT_OK) {
         status = submit_and_print(run, &s, &data);
     }
-    release_data(&data);
+    data_release(&data);
     close_session(&s);
     return status;
 }
@@ -380,6 +290,8 @@ static const struct option report_options[] = {
     {"weighted", NULL, "the last column of --points is a weight"},
     {"histogram", "F|-", "one number a line over the campaign's domain"},
     {"vector", "F|-", "one row or one column of numbers"},
+    {"header", NULL, "the first line holds names, whatever they are"},
+    {"columns", "LIST", "names or numbers (from 0) of the columns to read (default: all)"},
     {"campaign", "ID", "another than that enrolled last"},
     {NULL, NULL, NULL},
 };
@@ -390,16 +302,21 @@ const struct command command_report = {
     .details =
         "Queues one privatised report for this round, of --points, --histogram or --vector. In "
         "this\n"
-        "order: the file is read into memory, and refused (3) when it is no table of numbers; the\n"
+        "order: the file is read into memory, and refused (3) for its form: columns, lines, "
+        "size; the\n"
         "campaign, its round, the shape and the caps are checked (3, 4, 7); the ledger is "
         "charged,\n"
         "durably; only then are the numbers used, and whatever they are, a report comes of them.\n"
         "A refusal charges nothing. Nothing of the file is written anywhere.\n\n"
-        "Files are CSV or .npy, - is CSV on stdin. An empty file is a device without data. A first "
-        "line\n"
-        "of text without a number is a header, and then a row must follow. At most 2^24 numbers "
-        "and\n"
-        "2^28 bytes.",
+        "Files are text tables or .npy, - is a table on stdin. A field that is no number counts as "
+        "missing,\n"
+        "and no message says so: dpot convert refuses such a file and shows why. A place with "
+        "a\n"
+        "missing coordinate is left out; without a place, as with an empty file, the report is "
+        "that of a\n"
+        "device without data. A header is left out in the same way; one of numbers wants "
+        "--header.\n"
+        "At most 2^24 numbers and 2^28 bytes.",
     .example = "printf '40.7,-74.0\\n' | dpot-device report --dir device --points -",
     .options = report_options,
     .n_required = 1,

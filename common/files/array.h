@@ -41,7 +41,7 @@ extern const struct array_rules array_rules_public, array_rules_private;
 enum array_header {
     ARRAY_HEADER_AUTO = 0, /* the first line decides: files/csv.h */
     ARRAY_HEADER_YES = 1,  /* the first line holds the names of the columns, whatever they are */
-    ARRAY_HEADER_NO = 2,   /* it is a row of numbers */
+    ARRAY_HEADER_NO = 2,   /* it is a row, unless columns are chosen by names */
 };
 
 /* What the user says of a file. Zeroed: all columns, a header by the first line, public data. */
@@ -76,7 +76,8 @@ DPOT_WARN_UNUSED dpot_status array_read(const char *path, struct array *array,
  * No error shows a value, and none depends on one, so that a refusal reveals only the form of the
  * file (files/csv.h): what is no number is NaN, decimals beyond doubles become infinite, large
  * integers are rounded. A file without rows is an array without rows (values NULL, n_cols that of a
- * header, else 0). Buffers are wiped, except those of the C library and of zlib. Release with array_wipe. */
+ * header, else 0). Buffers are wiped, except those of the C library and of zlib. Release with
+ * array_wipe. */
 DPOT_WARN_UNUSED dpot_status array_read_private(const char *path, struct array *array,
                                                 struct dpot_error *error);
 
@@ -86,8 +87,8 @@ DPOT_WARN_UNUSED dpot_status array_read_form(const char *path, const struct arra
                                              struct array *array, struct dpot_error *error);
 
 /* Writes a sentence on the line that was taken for names, "F: line 1 is taken for the names of the
- * columns: x, y", for a program to print on stderr. False: no line was, or it was declared. Shows no
- * names of private data. */
+ * columns: x, y", for a program to print on stderr. False: no line was, or it was declared. Shows
+ * no names of private data. */
 bool array_explain_names(const char *path, const struct array_form *form, const struct array *array,
                          struct dpot_error *sentence);
 
@@ -96,8 +97,8 @@ bool array_explain_names(const char *path, const struct array_form *form, const 
 bool array_can_write(const char *path);
 
 /* Writes a file, by its extension; the type is that of a .npy, and ARRAY_U4 means integers in a
- * CSV, which begins with array->names if there are some. The file appears whole or not at all (files/output.h). DPOT_ERR_ARGUMENT unless
- * array_can_write; DPOT_ERR_RANGE: an entry is no u4. */
+ * CSV, which begins with array->names if there are some. The file appears whole or not at all
+ * (files/output.h). DPOT_ERR_ARGUMENT unless array_can_write; DPOT_ERR_RANGE: an entry is no u4. */
 DPOT_WARN_UNUSED dpot_status array_write(const char *path, const struct array *array,
                                          enum array_type type, struct dpot_error *error);
 

@@ -19,7 +19,8 @@
  * the caller says of the file, the first line's encoding, separator and number of fields, the
  * number of lines and bytes, and with ARRAY_HEADER_AUTO whether the first line is a header. All
  * else is content: a field that is no number is NaN, a row of another length is NaN throughout, a
- * quote ends with its line, and an empty line before others is a row of a one-column table. */
+ * quote ends with its line, and an empty line before others is a row of a one-column table; with
+ * ARRAY_HEADER_NO a line that begins with '#' is a row too. */
 #ifndef DPOT_FILES_CSV_H
 #define DPOT_FILES_CSV_H
 

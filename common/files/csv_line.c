@@ -76,16 +76,17 @@ static void *grow(void *old, size_t used, size_t *cap, size_t size)
     return block;
 }
 
-static dpot_status push_byte(struct csv_lines *l, char c)
+static dpot_status push_bytes(struct csv_lines *l, const void *bytes, size_t n)
 {
-    if (l->text_len == l->text_cap) {
+    while (l->text_cap - l->text_len < n) {
         char *text = grow(l->text, l->text_len, &l->text_cap, 1);
         if (!text) {
             return dpot_error_set(l->error, DPOT_ERR_MEMORY, "out of memory at line %zu", l->line);
         }
         l->text = text;
     }
-    l->text[l->text_len++] = c;
+    memcpy(l->text + l->text_len, bytes, n);
+    l->text_len += n;
     return DPOT_OK;
 }
 
@@ -112,19 +113,34 @@ struct draft {
     bool is_empty;  /* nothing but blanks so far */
 };
 
-static dpot_status add_byte(struct csv_lines *l, struct draft *draft, char c)
+static dpot_status add_bytes(struct csv_lines *l, struct draft *draft, const void *bytes, size_t n)
 {
-    draft->is_empty = draft->is_empty && strchr(BLANKS, c) && c != '\0';
-    if (++draft->n_bytes > TEXT_MAX && !l->rules->is_private) {
+    const char *text = bytes;
+    for (size_t i = 0; i < n && draft->is_empty; i++) {
+        draft->is_empty = text[i] == ' ' || text[i] == '\t';
+    }
+    const size_t room = draft->n_bytes < CSV_FIELD_MAX ? CSV_FIELD_MAX - draft->n_bytes : 0;
+    draft->n_bytes += n;
+    if (draft->n_bytes > TEXT_MAX && !l->rules->is_private) {
         return refuse(l, DPOT_ERR_MALFORMED,
                       draft->is_open ? "has a quote that is not closed"
                                      : "is longer than 2^20 bytes: separate numbers with commas");
     }
-    if (draft->n_bytes > CSV_FIELD_MAX) {
-        draft->field.is_long = true;
-        return DPOT_OK;
+    draft->field.is_long = draft->n_bytes > CSV_FIELD_MAX;
+    return push_bytes(l, bytes, n < room ? n : room);
+}
+
+/* Adds the bytes in the block up to one that may mean something. */
+static dpot_status add_run(struct csv_lines *l, struct draft *draft)
+{
+    const unsigned char *bytes = l->block + l->at;
+    const size_t most = l->len - l->at;
+    size_t n = 0;
+    while (n < most && (bytes[n] > '"' || bytes[n] == ' ') && bytes[n] != l->separator) {
+        n++;
     }
-    return push_byte(l, c);
+    l->at += n;
+    return n > 0 ? add_bytes(l, draft, bytes, n) : DPOT_OK;
 }
 
 /* A quote opens at the start of a field, closes, or is doubled inside quotes. */
@@ -132,7 +148,7 @@ static dpot_status add_quote(struct csv_lines *l, struct draft *draft)
 {
     int next = EOF;
     if (!draft->is_open && (!draft->is_empty || l->is_quoted)) {
-        return add_byte(l, draft, '"');
+        return add_bytes(l, draft, "\"", 1);
     }
     if (!draft->is_open) {
         draft->is_open = l->is_quoted = true;
@@ -141,7 +157,7 @@ static dpot_status add_quote(struct csv_lines *l, struct draft *draft)
     const dpot_status status = peek(l, &next);
     if (status == DPOT_OK && next == '"') {
         l->at++;
-        return add_byte(l, draft, '"');
+        return add_bytes(l, draft, "\"", 1);
     }
     draft->is_open = false;
     return status;
@@ -155,21 +171,30 @@ static dpot_status add_nul(const struct csv_lines *l, struct draft *draft)
                : refuse(l, DPOT_ERR_MALFORMED, "has a NUL byte: this is no table of text in UTF-8");
 }
 
-/* Reads up to a separator, the end of the line or of the file, which goes to *stop. In private
- * files a quote does not reach beyond its line, so that no record swallows another. */
+/* Whether the line begins with '#', as far as it was read, and no row came before. */
+static bool is_comment(const struct csv_lines *l)
+{
+    return l->keep_max == SIZE_MAX && l->n_fields > 0 && *csv_lines_text(l, 0) == '#';
+}
+
+/* Reads up to a separator, the end of the line or of the file, which goes to *stop. In comments and
+ * private files a quote does not reach beyond its line, so that no record swallows another. */
 static dpot_status read_draft(struct csv_lines *l, struct draft *draft, int *stop)
 {
     for (;;) {
-        dpot_status status = take(l, stop);
-        const int c = *stop;
-        const bool is_inside = draft->is_open && !l->rules->is_private;
-        if (status != DPOT_OK || c == EOF || (c == '\n' && !is_inside) ||
+        dpot_status status = add_run(l, draft);
+        if (status == DPOT_OK) {
+            status = take(l, stop);
+        }
+        const char c = (char)*stop;
+        const bool is_inside = draft->is_open && !l->rules->is_private && !is_comment(l);
+        if (status != DPOT_OK || *stop == EOF || (c == '\n' && !is_inside) ||
             (c == l->separator && !draft->is_open)) {
             return status;
         }
         status = c == '\0'  ? add_nul(l, draft)
                  : c == '"' ? add_quote(l, draft)
-                            : add_byte(l, draft, (char)c);
+                            : add_bytes(l, draft, &c, 1);
         if (status != DPOT_OK) {
             return status;
         }
@@ -186,7 +211,7 @@ static dpot_status finish_text(struct csv_lines *l, struct csv_field *field)
     while (l->text_len > field->start && strchr(BLANKS, l->text[l->text_len - 1])) {
         l->text_len--;
     }
-    return push_byte(l, '\0');
+    return push_bytes(l, "", 1);
 }
 
 static dpot_status read_field(struct csv_lines *l, int *stop)
@@ -197,7 +222,7 @@ static dpot_status read_field(struct csv_lines *l, int *stop)
     dpot_status status = read_draft(l, &draft, stop);
     if (status == DPOT_OK && draft.is_open) {
         draft.field.is_broken = true;
-        status = l->rules->is_private
+        status = l->rules->is_private || is_comment(l)
                      ? DPOT_OK
                      : refuse(l, DPOT_ERR_MALFORMED, "has a quote that is not closed");
     }

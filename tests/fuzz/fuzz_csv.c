@@ -1,5 +1,5 @@
-/* Text tables as dpot reads them and as dpot-device does (private). A device reads every sequence of
- * bytes, its form aside, and every table that dpot reads with these rows. */
+/* Text tables as dpot reads them and as dpot-device does (private). A device reads every sequence
+ * of bytes, its form aside, and every table that dpot reads with these rows. */
 #include "files/array.h"
 #include "files/csv.h"
 #include "fuzz.h"

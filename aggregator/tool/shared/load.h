@@ -6,8 +6,8 @@
 #include "model/campaign.h"
 #include "tool/shared/command.h"
 
-/* Reads the file of an option; "-" (stdin) at most once per run. Says on stderr which line was taken
- * for names of columns. load_form: of that form; release also after DPOT_ERR_SHAPE. */
+/* Reads the file of an option; "-" (stdin) at most once per run. Says on stderr which line was
+ * taken for names of columns. load_form: of that form; release also after DPOT_ERR_SHAPE. */
 DPOT_WARN_UNUSED dpot_status load_array(struct run *run, const char *name, struct array *array);
 DPOT_WARN_UNUSED dpot_status load_form(struct run *run, const char *name,
                                        const struct array_form *form, struct array *array);

@@ -69,21 +69,29 @@ void tool_set_up(void)
     http_server_start(&http, serve, &world);
 }
 
-void tool_tear_down(void)
+void tool_forget_device(void)
 {
     static const char *const names[] = {"device.conf", "lock",    "ledger",    "spool", "install",
                                         "keys",        "consent", "withdrawn", "pause"};
     char path[256];
-    http_server_stop(&http);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
         (void)unlink(path);
     }
     (void)snprintf(path, sizeof path, "%s/campaign-%s", dir, campaign);
     (void)unlink(path);
-    (void)snprintf(path, sizeof path, "%s/data.csv", folder);
+    (void)snprintf(path, sizeof path, "%s/work-%s", dir, campaign);
     (void)unlink(path);
     (void)rmdir(dir);
+}
+
+void tool_tear_down(void)
+{
+    char path[256];
+    http_server_stop(&http);
+    tool_forget_device();
+    (void)snprintf(path, sizeof path, "%s/data.csv", folder);
+    (void)unlink(path);
     (void)rmdir(folder);
     world_release(&world);
     authority_release(&authority);

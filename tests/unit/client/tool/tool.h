@@ -12,6 +12,7 @@ extern struct http_server http;
 extern char folder[64], dir[96], campaign[40], pin[80]; /* dir is in folder, beside data.csv */
 extern char out[65536], err[65536];                     /* of the last run */
 
+void tool_forget_device(void); /* removes the folder `dir` */
 void tool_set_up(void);
 void tool_tear_down(void);
 
