@@ -1,8 +1,8 @@
 /* Reads and writes arrays: .npy, CSV, and (reading only) .npz, IDX and what gzip packed. The one
  * reader of all programs.
  *
- * Arrays are row-major doubles; a 1-D array has n_cols == 1 and is_vector. The path "-" is stdin, or
- * CSV on stdout. Limits are checked before memory is allocated. */
+ * Arrays are row-major doubles; a 1-D array has n_cols == 1 and is_vector. The path "-" is stdin,
+ * or CSV on stdout. Limits are checked before memory is allocated. */
 #ifndef DPOT_FILES_ARRAY_H
 #define DPOT_FILES_ARRAY_H
 
@@ -60,11 +60,11 @@ DPOT_WARN_UNUSED dpot_status array_init(struct array *array, size_t n_rows, size
 void array_release(struct array *array);
 void array_wipe(struct array *array); /* the same, for private data */
 
-/* Reads a file, stdin or a pipe. The content tells what it is, not the name: .npy (files/npy.h), .npz
- * (files/npz.h), IDX (files/idx.h), else CSV
- * (files/csv.h; one column is 1-D); each also packed with gzip. "FILE:CHOICE"
- * chooses columns, or of a .npz an array (files/input.h). NaN and infinities are read. The error names
- * path and place. *array is zeroed on failure, except as DPOT_ERR_SHAPE says.
+/* Reads a file, stdin or a pipe. The content tells what it is, not the name: .npy (files/npy.h),
+ * .npz (files/npz.h), IDX (files/idx.h), else CSV (files/csv.h; one column is 1-D); each also
+ * packed with gzip. "FILE:CHOICE" chooses columns, or of a .npz an array (files/input.h). NaN and
+ * infinities are read. The error names path and place. *array is zeroed on failure, except as
+ * DPOT_ERR_SHAPE says.
  *   DPOT_ERR_RANGE      a decimal beyond the range of doubles, an integer above 2^53
  *   DPOT_ERR_SHAPE      no rows: n_cols is the width that the file states, or ARRAY_WIDTH_UNKNOWN;
  *                       another shape that is not supported: n_cols is 0

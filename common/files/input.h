@@ -25,7 +25,8 @@ struct input {
 };
 
 /* Opens a path; "-" is stdin. If there is no file of the name "FILE:CHOICE", it is FILE, of which
- * the choice is columns, or of a .npz an array and, after another ":", columns. Errors have no path.
+ * the choice is columns, or of a .npz an array and, after another ":", columns. Errors have no
+ * path.
  *   DPOT_ERR_IO         it cannot be opened or read, is a folder
  *   DPOT_ERR_ARGUMENT   the choice of an array, as npz_open
  *   DPOT_ERR_MALFORMED  damaged, packed twice

@@ -14,7 +14,8 @@
 /* Whether a file that starts so is a .npy. */
 bool npy_has_start(const uint8_t *start, size_t len);
 
-/* `room`: bytes that the stream has at most; UINT64_MAX: unknown. Errors as array_read, without the path. */
+/* `room`: bytes that the stream has at most; UINT64_MAX: unknown. Errors as array_read, without
+ * the path. */
 DPOT_WARN_UNUSED dpot_status npy_read(FILE *stream, uint64_t room, const struct array_rules *rules,
                                       struct array *array, struct dpot_error *error);
 

@@ -173,7 +173,7 @@ Test(npz, the_names_in_an_error_are_few_and_none_for_private_data)
         add_array(&a, name, STORED, 1);
     }
     const char *path = finish(&a, "many.npz");
-    expect_refused(path, DPOT_ERR_ARGUMENT, "letters-or-so-2?, ...): choose one");
+    expect_refused(path, DPOT_ERR_ARGUMENT, "letters-or-so-3?, ...): choose one");
     cr_assert_eq(array_read_private(path, &array, &error), DPOT_ERR_ARGUMENT);
     cr_assert_not_null(strstr(error.text, "it holds 9 arrays: choose one"), "%s", error.text);
     cr_assert_null(strstr(error.text, "letters"));
@@ -182,13 +182,12 @@ Test(npz, the_names_in_an_error_are_few_and_none_for_private_data)
 Test(npz, an_archive_from_a_pipe_or_packed_again_is_read, .timeout = 60)
 {
     struct archive a = {.len = 0};
-    char command[1200];
     add_array(&a, "x.npy", DEFLATED, 9);
-    const char *path = finish(&a, "a.npz");
-    (void)snprintf(command, sizeof command, "mkfifo %s && { cat %s >%s & } && gzip -k %s",
-                   folder_path("pipe"), path, folder_path("pipe"), path);
-    cr_assert_eq(system(command), 0);
-    expect_length(folder_path("pipe"), 9);
+    (void)finish(&a, "a.npz");
+    expect_length(folder_pipe("pipe", a.bytes, a.len), 9);
+    gzFile file = gzopen(folder_path("a.npz.gz"), "wb");
+    cr_assert(file && gzwrite(file, a.bytes, (unsigned)a.len) == (int)a.len);
+    cr_assert_eq(gzclose(file), Z_OK);
     expect_length(folder_path("a.npz.gz"), 9);
 }
 

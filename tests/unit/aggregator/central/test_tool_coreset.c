@@ -115,7 +115,7 @@ Test(coreset_tool, columns_have_names_and_rows_have_counts)
     json_decref(r);
 }
 
-Test(coreset_tool, standard_input_has_columns_by_number)
+Test(coreset_tool, standard_input_has_columns_by_name_or_number)
 {
     write_text("stdin", "people,x,y\n2,1,1\n3,2,5\n");
     json_t *r = expect_json("central coreset --data - --epsilon 1 " BOX
@@ -123,8 +123,11 @@ Test(coreset_tool, standard_input_has_columns_by_number)
                             0);
     cr_assert_eq(number_of(r, "n"), 5);
     json_decref(r);
-    expect_exit("central coreset --data - --epsilon 1 " BOX "--columns x,y --out p.csv", 2,
-                "--data has no column x");
+    r = expect_json("central coreset --data - --epsilon 1 " BOX
+                    "--columns x,y --count-column people --out p.csv",
+                    0);
+    cr_assert_eq(number_of(r, "n"), 5);
+    json_decref(r);
 }
 
 Test(coreset_tool, each_group_has_a_measure_for_one_epsilon)
