@@ -5,7 +5,7 @@
 set -eu
 
 client_packages='gcc libc6-dev cmake ninja-build pkg-config ca-certificates protobuf-c-compiler
-    libprotobuf-c-dev libsodium-dev libcurl4-openssl-dev zlib1g-dev'
+    libprotobuf-c-dev libsodium-dev libcurl4-openssl-dev libzip-dev zlib1g-dev'
 build_packages="$client_packages libmicrohttpd-dev libgnutls28-dev libsqlite3-dev libcairo2-dev
     fonts-dejavu-core libjansson-dev libonnx-dev libopenblas-dev zlib1g-dev"
 test_packages='binutils clang clang-format curl docker-compose libclang-rt-14-dev libcriterion-dev valgrind

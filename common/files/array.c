@@ -1,12 +1,13 @@
 #include "files/array.h"
 
 #include "base/alloc.h"
+#include "files/columns.h"
 #include "files/csv.h"
 #include "files/idx.h"
+#include "files/input.h"
 #include "files/npy.h"
 #include "files/output.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,43 +68,73 @@ bool array_can_write(const char *path)
            (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
-/* Called before opening: opening a pipe without a writer would block. */
-static dpot_status check_kind(const char *path, struct dpot_error *error)
+/* Keeps the columns of the form; a table of numbers alone has no names. */
+static dpot_status choose_columns(const struct array_form *form, struct array *array,
+                                  struct dpot_error *error)
 {
-    struct stat info;
-    if (stat(path, &info) != 0) {
-        return DPOT_OK; /* fopen reports why */
+    struct columns_choice choice;
+    struct array part = {0};
+    if (!form->columns) {
+        return DPOT_OK;
     }
-    if (S_ISDIR(info.st_mode)) {
-        return dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a .npy or .csv file");
+    dpot_status status = columns_choose(form->columns, array->n_cols, NULL, NULL, &choice, error);
+    if (status == DPOT_OK) {
+        status = array_init(&part, array->n_rows, choice.n, array->is_vector && choice.n == 1);
+        status = status == DPOT_OK ? status
+                                   : dpot_error_set(error, status, "%zu x %zu entries are too many",
+                                                    array->n_rows, choice.n);
     }
-    if ((is_npy(path) || idx_has_name(path)) && !S_ISREG(info.st_mode)) {
-        return dpot_error_set(error, DPOT_ERR_IO, "it is not a regular file: use CSV for pipes");
+    for (size_t i = 0; status == DPOT_OK && i < array->n_rows; i++) {
+        for (size_t j = 0; j < choice.n; j++) {
+            part.values[i * choice.n + j] = array->values[i * array->n_cols + choice.positions[j]];
+        }
     }
+    part.is_idx = array->is_idx;
+    columns_choice_release(&choice);
+    array_wipe(array);
+    *array = part;
+    return status;
+}
+
+static dpot_status read_binary(const struct input *input, const struct array_rules *rules,
+                               const struct array_form *form, struct array *array,
+                               struct dpot_error *error)
+{
+    const bool is_idx = idx_has_start(input->start, input->start_len);
+    const dpot_status status = is_idx ? idx_read(input->stream, input->room, rules, array, error)
+                                      : npy_read(input->stream, input->room, rules, array, error);
+    array->is_idx = is_idx && status == DPOT_OK;
+    return status == DPOT_OK ? choose_columns(form, array, error) : status;
+}
+
+static dpot_status read_stream(const struct input *input, const struct array_rules *rules,
+                               const struct array_form *form, struct array *array,
+                               struct dpot_error *error)
+{
+    return npy_has_start(input->start, input->start_len) ||
+                   idx_has_start(input->start, input->start_len)
+               ? read_binary(input, rules, form, array, error)
+               : csv_read(input->stream, rules, form, array, error);
+}
+
+static dpot_status name_input(const char *path, dpot_status status, struct dpot_error *error)
+{
+    const bool is_stdin = strcmp(path, "-") == 0;
+    return status == DPOT_OK
+               ? DPOT_OK
+               : dpot_error_prefix(error, status, "%s", is_stdin ? "standard input" : path);
+}
+
+/* Columns are chosen by the form or in the path. */
+static dpot_status settle_form(const struct input *input, struct array_form *form,
+                               struct dpot_error *error)
+{
+    if (form->columns && input->columns) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "columns are chosen twice, with --columns and after FILE:");
+    }
+    form->columns = input->columns ? input->columns : form->columns;
     return DPOT_OK;
-}
-
-static dpot_status read_binary(const char *path, FILE *stream, const struct array_rules *rules,
-                               struct array *array, struct dpot_error *error)
-{
-    struct stat info;
-    if (fstat(fileno(stream), &info) != 0) {
-        return dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(errno));
-    }
-    const uint64_t size = (uint64_t)info.st_size;
-    if (size > (uint64_t)1 << rules->bytes_log2) {
-        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "the file is larger than 2^%u bytes",
-                              rules->bytes_log2);
-    }
-    return is_npy(path) ? npy_read(stream, size, rules, array, error)
-                        : idx_read(stream, size, idx_is_compressed(path), rules, array, error);
-}
-
-/* A device without data may give an empty file of any name. */
-static bool is_empty(FILE *stream)
-{
-    struct stat info;
-    return fstat(fileno(stream), &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0;
 }
 
 static dpot_status read_path(const char *path, const struct array_form *form, struct array *array,
@@ -112,25 +143,21 @@ static dpot_status read_path(const char *path, const struct array_form *form, st
     const struct array_rules *rules = !form->is_private ? &array_rules_public
                                       : form->is_large  ? &array_rules_curator
                                                         : &array_rules_private;
+    struct array_form settled = *form;
+    struct input input;
     *array = (struct array){0};
-    if (strcmp(path, "-") == 0) {
-        const dpot_status status = csv_read(stdin, rules, form, array, error);
-        return status == DPOT_OK ? status : dpot_error_prefix(error, status, "standard input");
+    dpot_status status = input_open(path, rules, &input, error);
+    if (status == DPOT_OK) {
+        status = settle_form(&input, &settled, error);
+        if (status == DPOT_OK) {
+            status = read_stream(&input, rules, &settled, array, error);
+        }
+        status = input_close(&input, status, error);
     }
-    dpot_status status = check_kind(path, error);
-    if (status != DPOT_OK) {
-        return dpot_error_prefix(error, status, "%s", path);
+    if (status != DPOT_OK && array->values) {
+        array_wipe(array);
     }
-    FILE *stream = fopen(path, "rb");
-    if (!stream) {
-        return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
-    }
-    const bool is_binary = is_npy(path) || idx_has_name(path);
-    status = is_binary && !(rules->is_private && is_empty(stream))
-                 ? read_binary(path, stream, rules, array, error)
-                 : csv_read(stream, rules, form, array, error);
-    (void)fclose(stream);
-    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
+    return name_input(path, status, error);
 }
 
 dpot_status array_read_form(const char *path, const struct array_form *form, struct array *array,

@@ -1,7 +1,8 @@
-/* Reads and writes arrays: .npy, CSV, and (reading only) IDX. The one reader of all programs.
+/* Reads and writes arrays: .npy, CSV, and (reading only) .npz, IDX and what gzip packed. The one
+ * reader of all programs.
  *
- * Arrays are row-major doubles; a 1-D array has n_cols == 1 and is_vector. The path "-" is CSV on
- * stdin or stdout. Limits are checked before memory is allocated. */
+ * Arrays are row-major doubles; a 1-D array has n_cols == 1 and is_vector. The path "-" is stdin,
+ * or CSV on stdout. Limits are checked before memory is allocated. */
 #ifndef DPOT_FILES_ARRAY_H
 #define DPOT_FILES_ARRAY_H
 
@@ -24,6 +25,7 @@ struct array {
     double *values;                /* (n_rows, n_cols) owned */
     char (*names)[ARRAY_NAME_MAX]; /* (n_cols) of the columns, owned; NULL: none */
     size_t names_line;             /* taken for names although nobody declared it, from 1; else 0 */
+    bool is_idx;                   /* read from an IDX file */
 };
 
 enum array_type { ARRAY_F8 = 1, ARRAY_U4 = 2 };
@@ -59,9 +61,11 @@ DPOT_WARN_UNUSED dpot_status array_init(struct array *array, size_t n_rows, size
 void array_release(struct array *array);
 void array_wipe(struct array *array); /* the same, for private data */
 
-/* Reads a file, by its extension: .npy (files/npy.h), .idx and -ubyte, also with .gz (files/idx.h),
- * anything else CSV (files/csv.h; one column is 1-D). NaN and infinities are read. The error names
- * path and place. *array is zeroed on failure, except as DPOT_ERR_SHAPE says.
+/* Reads a file, stdin or a pipe. The content tells what it is, not the name: .npy (files/npy.h),
+ * .npz (files/npz.h), IDX (files/idx.h), else CSV (files/csv.h; one column is 1-D); each also
+ * packed with gzip. "FILE:CHOICE" chooses columns, or of a .npz an array (files/input.h). NaN and
+ * infinities are read. The error names path and place. *array is zeroed on failure, except as
+ * DPOT_ERR_SHAPE says.
  *   DPOT_ERR_RANGE      a decimal beyond the range of doubles, an integer above 2^53
  *   DPOT_ERR_SHAPE      no rows: n_cols is the width that the file states, or ARRAY_WIDTH_UNKNOWN;
  *                       another shape that is not supported: n_cols is 0

@@ -1,74 +1,21 @@
 #include "files/npy.h"
 
 #include "base/buf.h"
-#include "base/crypto.h"
+#include "files/entries.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #define HEADER_MAX 65536 /* bytes; NumPy writes 118 for arrays read here */
 #define SIZE_BEYOND ((uint64_t)1 << 62)
-#define BLOCK 4096 /* entries converted at a time */
+#define BLOCK 4096 /* entries written at a time */
 
 static const char magic[6] = "\x93NUMPY";
 
-/* One row per element type. decode() returns false if the value is not exact in a double. */
-struct npy_type {
-    const char *descr;
-    size_t size;
-    bool (*decode)(const uint8_t *in, double *out);
-};
-
-static bool decode_f4(const uint8_t *in, double *out)
+bool npy_has_start(const uint8_t *start, size_t len)
 {
-    const uint32_t bits = dpot_load_u32(in);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    *out = (double)value;
-    return true;
+    return len >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
 }
-
-static bool decode_f8(const uint8_t *in, double *out)
-{
-    const uint64_t bits = dpot_load_u64(in);
-    memcpy(out, &bits, sizeof *out);
-    return true;
-}
-
-static bool decode_i4(const uint8_t *in, double *out)
-{
-    const uint32_t bits = dpot_load_u32(in);
-    *out = (double)bits - (bits >> 31 ? 4294967296.0 : 0.0);
-    return true;
-}
-
-static bool decode_u4(const uint8_t *in, double *out)
-{
-    *out = (double)dpot_load_u32(in);
-    return true;
-}
-
-static bool decode_u8(const uint8_t *in, double *out)
-{
-    const uint64_t value = dpot_load_u64(in);
-    *out = (double)value;
-    return value <= (uint64_t)1 << 53;
-}
-
-static bool decode_i8(const uint8_t *in, double *out)
-{
-    const uint64_t bits = dpot_load_u64(in);
-    const bool is_negative = bits >> 63 != 0;
-    const uint64_t magnitude = is_negative ? ~bits + 1 : bits;
-    *out = is_negative ? -(double)magnitude : (double)magnitude;
-    return magnitude <= (uint64_t)1 << 53;
-}
-
-static const struct npy_type types[] = {
-    {"<f4", 4, decode_f4}, {"<f8", 8, decode_f8}, {"<i4", 4, decode_i4},
-    {"<i8", 8, decode_i8}, {"<u4", 4, decode_u4}, {"<u8", 8, decode_u8},
-};
-#define N_TYPES (sizeof types / sizeof types[0])
 
 /* What the header says. */
 struct header {
@@ -230,7 +177,7 @@ static bool parse_header(const char *text, struct header *header)
 }
 
 /* Reads magic, version and header; *data_offset is where the entries start. */
-static dpot_status read_header(FILE *stream, uint64_t file_size, struct header *header,
+static dpot_status read_header(FILE *stream, uint64_t room, struct header *header,
                                uint64_t *data_offset, struct dpot_error *error)
 {
     uint8_t start[12] = {0};
@@ -252,7 +199,7 @@ static dpot_status read_header(FILE *stream, uint64_t file_size, struct header *
     }
     const size_t len = dpot_load_u32(start + 8); /* version 1: the upper bytes are 0 */
     *data_offset = 8 + len_size + len;
-    if (*data_offset > file_size) {
+    if (*data_offset > room) {
         return malformed(error, "is longer than the file");
     }
     if (len > HEADER_MAX) {
@@ -269,31 +216,49 @@ static dpot_status read_header(FILE *stream, uint64_t file_size, struct header *
     return DPOT_OK;
 }
 
-static dpot_status find_type(const struct header *header, const struct npy_type **type,
-                             struct dpot_error *error)
+/* Parses NumPy's "<f8": byte order, kind and bytes. */
+static bool parse_type(const char *descr, struct entry_type *type)
 {
-    for (size_t i = 0; i < N_TYPES; i++) {
-        if (strcmp(types[i].descr, header->descr) == 0) {
-            *type = &types[i];
-            return DPOT_OK;
+    static const struct {
+        char letter;
+        enum entry_kind kind;
+        const char *sizes;
+    } kinds[] = {{'f', ENTRY_FLOAT, "248"},
+                 {'i', ENTRY_SIGNED, "1248"},
+                 {'u', ENTRY_UNSIGNED, "1248"},
+                 {'b', ENTRY_BOOL, "1"}};
+    if (strlen(descr) != 3 || !strchr("<>|", descr[0])) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (kinds[i].letter == descr[1] && strchr(kinds[i].sizes, descr[2])) {
+            *type = (struct entry_type){kinds[i].kind, (unsigned)(descr[2] - '0'), descr[0] == '>'};
+            return descr[0] != '|' || type->size == 1;
         }
     }
-    return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                          "the element type is '%s': convert to <f8 (or <f4 <i4 <i8 <u4 <u8)",
-                          header->descr);
+    return false;
+}
+
+static dpot_status find_type(const struct header *header, struct entry_type *type,
+                             struct dpot_error *error)
+{
+    return parse_type(header->descr, type)
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                "the element type is '%s', which is not read: save "
+                                "x.astype('<f8')",
+                                header->descr);
 }
 
 static dpot_status check_shape(const struct header *header, const struct array_rules *rules,
                                struct dpot_error *error)
 {
     const size_t most = (size_t)1 << rules->entries_log2;
-    if (header->fortran_order) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "the array is in Fortran order: save numpy.ascontiguousarray(x)");
-    }
     if (header->n_dims == 0 || header->n_dims > 2) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE, "the array has %s dimensions: give one or two",
-                              header->n_dims == 0 ? "no" : "three or more");
+        return dpot_error_set(error, DPOT_ERR_SHAPE, "the array has %s",
+                              header->n_dims == 0
+                                  ? "no dimensions: save numpy.atleast_1d(x)"
+                                  : "three or more dimensions: save x.reshape(len(x), -1)");
     }
     const uint64_t n_rows = header->shape[0];
     const uint64_t n_cols = header->n_dims == 2 ? header->shape[1] : 1;
@@ -318,52 +283,20 @@ static dpot_status check_shape(const struct header *header, const struct array_r
 static bool lacks_rows_alone(const struct header *header)
 {
     const uint64_t n_cols = header->n_dims == 2 ? header->shape[1] : 1;
-    return !header->fortran_order && (header->n_dims == 1 || header->n_dims == 2) &&
-           header->shape[0] == 0 && n_cols > 0 && n_cols <= ARRAY_COLUMNS_MAX;
+    return (header->n_dims == 1 || header->n_dims == 2) && header->shape[0] == 0 && n_cols > 0 &&
+           n_cols <= ARRAY_COLUMNS_MAX;
 }
 
-/* Only 8-byte integers can be inexact. The error shows the integer of the file, not its double. */
-static dpot_status refuse_inexact(const struct npy_type *type, const uint8_t *in, size_t entry,
-                                  struct dpot_error *error)
-{
-    const uint64_t bits = dpot_load_u64(in);
-    const bool is_negative = type->decode == decode_i8 && bits >> 63 != 0;
-    return dpot_error_set(
-        error, DPOT_ERR_RANGE, "entry %zu is %s%llu: integers beyond 2^53 are not exact here",
-        entry, is_negative ? "-" : "", (unsigned long long)(is_negative ? ~bits + 1 : bits));
-}
-
-static dpot_status read_block(FILE *stream, const struct npy_type *type, bool is_private,
-                              struct array *array, size_t done, struct dpot_error *error)
-{
-    uint8_t block[BLOCK * 8];
-    const size_t n_entries = array->n_rows * array->n_cols;
-    const size_t n = n_entries - done < BLOCK ? n_entries - done : BLOCK;
-    dpot_status status = DPOT_OK;
-    if (fread(block, type->size, n, stream) != n) {
-        status = dpot_error_set(error, DPOT_ERR_IO, "reading stopped at entry %zu of %zu", done,
-                                n_entries);
-    }
-    for (size_t i = 0; status == DPOT_OK && i < n; i++) {
-        const uint8_t *in = block + i * type->size;
-        if (!type->decode(in, &array->values[done + i]) && !is_private) {
-            status = refuse_inexact(type, in, done + i, error);
-        }
-    }
-    dpot_wipe(block, sizeof block);
-    return status;
-}
-
-dpot_status npy_read(FILE *stream, uint64_t file_size, const struct array_rules *rules,
+dpot_status npy_read(FILE *stream, uint64_t room, const struct array_rules *rules,
                      struct array *array, struct dpot_error *error)
 {
     struct header header;
-    const struct npy_type *type = NULL;
+    struct entries entries = {.room = room};
     uint64_t data_offset = 0;
     *array = (struct array){0};
-    dpot_status status = read_header(stream, file_size, &header, &data_offset, error);
+    dpot_status status = read_header(stream, room, &header, &data_offset, error);
     if (status == DPOT_OK) {
-        status = find_type(&header, &type, error);
+        status = find_type(&header, &entries.type, error);
     }
     if (status == DPOT_OK) {
         status = check_shape(&header, rules, error);
@@ -374,27 +307,12 @@ dpot_status npy_read(FILE *stream, uint64_t file_size, const struct array_rules 
     if (status != DPOT_OK) {
         return status;
     }
-    const size_t n_rows = (size_t)header.shape[0];
-    const size_t n_cols = header.n_dims == 2 ? (size_t)header.shape[1] : 1;
-    const uint64_t stated = (uint64_t)n_rows * n_cols * type->size;
-    if (file_size - data_offset != stated) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "the header states %llu bytes of entries but the file has %llu: it "
-                              "is cut off or damaged",
-                              (unsigned long long)stated,
-                              (unsigned long long)(file_size - data_offset));
-    }
-    status = array_init(array, n_rows, n_cols, header.n_dims == 1);
-    if (status != DPOT_OK) {
-        return dpot_error_set(error, status, "out of memory for %zu x %zu entries", n_rows, n_cols);
-    }
-    for (size_t done = 0; status == DPOT_OK && done < n_rows * n_cols; done += BLOCK) {
-        status = read_block(stream, type, rules->is_private, array, done, error);
-    }
-    if (status != DPOT_OK) {
-        array_wipe(array);
-    }
-    return status;
+    entries.n_rows = (size_t)header.shape[0];
+    entries.n_cols = header.n_dims == 2 ? (size_t)header.shape[1] : 1;
+    entries.is_vector = header.n_dims == 1;
+    entries.is_fortran = header.fortran_order == 1;
+    entries.room -= room == UINT64_MAX ? 0 : data_offset;
+    return entries_read(stream, &entries, rules->is_private, array, error);
 }
 
 static void write_header(FILE *stream, const struct array *array, enum array_type type)

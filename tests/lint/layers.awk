@@ -117,6 +117,7 @@ BEGIN {
     door("^jansson\\.h$", "^aggregator/json/json\\.[ch]$")
     door("^malloc\\.h$", "^aggregator/dpotd/grants\\.c$")
     door("^zlib\\.h$", "^common/files/gzip\\.c$")
+    door("^zip\\.h$", "^common/files/npz\\.c$")
     door("^base/splitmix\\.h$", "^(aggregator|tests)/") # not random enough for a device
     door("^(cairo|fontconfig/)", "^aggregator/picture/picture_cairo\\.c$")
 

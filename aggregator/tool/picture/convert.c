@@ -2,7 +2,6 @@
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
-#include "files/idx.h"
 #include "tool/picture/plot.h"
 #include "tool/shared/load.h"
 #include "tool/shared/options.h"
@@ -14,9 +13,9 @@
 #define BYTE_MAX 255.0
 
 static const struct option options[] = {
-    {"in", "F", "array (.npy, .csv, .idx, -ubyte, the last two also with .gz)"},
+    {"in", "F", "array: .npy, .npz (of several FILE.npz:NAME), .csv or IDX, also with gzip"},
     {"rows", "a:b", "rows a to b - 1, counted from 0 (default: all)"},
-    {"columns", "LIST", "columns and slices of them, as in 0,4,7:10 (default: all)"},
+    FORM_OPTIONS,
     {"to", "lo,hi", "map --from linearly to this range"},
     {"from", "lo,hi", "the range that --to maps (default: 0,255 for IDX files)"},
     {"number", NULL, "add a first column of row numbers, as the devices of dpot simulate"},
@@ -59,42 +58,41 @@ static dpot_status read_options(struct conversion *c)
     if (status == DPOT_OK) {
         status = read_range(run, "from", c->from, &has_from);
     }
-    if (status != DPOT_OK || has_from == c->is_scaled) {
-        return status;
-    }
-    if (has_from) {
+    if (status == DPOT_OK && has_from && !c->is_scaled) {
         return RUN_USAGE(run, "--from is given without --to: give both ranges");
     }
-    if (!idx_has_name(c->in)) {
-        /* The range of the data is no default: it differs from file to file. */
-        return RUN_USAGE(run, "--to needs --from lo,hi: the range that the numbers may have");
+    return status;
+}
+
+/* The range of the data is no default: it differs from file to file. */
+static dpot_status settle_range(struct conversion *c)
+{
+    if (!c->is_scaled || option_is_given(c->run, "from")) {
+        return DPOT_OK;
+    }
+    if (!c->array.is_idx) {
+        return RUN_USAGE(c->run, "--to needs --from lo,hi: the range that the numbers may have");
     }
     c->from[1] = BYTE_MAX;
     return DPOT_OK;
 }
 
-/* Copies the chosen rows and columns to c->part. */
+/* Copies the chosen rows to c->part. */
 static dpot_status choose(struct conversion *c)
 {
     const struct array *whole = &c->array;
-    size_t rows[2] = {0, whole->n_rows}, n_columns = 0;
-    size_t *columns = NULL;
+    const size_t n_cols = whole->n_cols;
+    size_t rows[2] = {0, whole->n_rows};
     dpot_status status = slice_read(c->run, "rows", whole->n_rows, rows);
     if (status == DPOT_OK) {
-        status = slice_read_list(c->run, "columns", whole->n_cols, ARRAY_COLUMNS_MAX, &columns,
-                                 &n_columns);
+        status = array_init(&c->part, rows[1] - rows[0], n_cols, whole->is_vector);
     }
-    const size_t n_rows = rows[1] - rows[0], n_cols = columns ? n_columns : whole->n_cols;
     if (status == DPOT_OK) {
-        status = array_init(&c->part, n_rows, n_cols, whole->is_vector && n_cols == 1);
+        memcpy(c->part.values, whole->values + rows[0] * n_cols,
+               (rows[1] - rows[0]) * n_cols * sizeof *whole->values);
+        c->part.names = c->array.names; /* move */
+        c->array.names = NULL;
     }
-    for (size_t i = 0; status == DPOT_OK && i < n_rows; i++) {
-        const double *from = whole->values + (rows[0] + i) * whole->n_cols;
-        for (size_t j = 0; j < n_cols; j++) {
-            c->part.values[i * n_cols + j] = from[columns ? columns[j] : j];
-        }
-    }
-    dpot_free_array(NULL, columns, n_columns, sizeof *columns);
     return status;
 }
 
@@ -108,10 +106,22 @@ static void rescale(struct conversion *c)
     }
 }
 
+/* The names of the columns behind that of the row numbers. */
+static dpot_status name_numbers(const struct array *part, struct array *numbered)
+{
+    numbered->names = dpot_alloc_array(NULL, numbered->n_cols, sizeof *numbered->names);
+    if (!numbered->names) {
+        return DPOT_ERR_MEMORY;
+    }
+    (void)snprintf(numbered->names[0], sizeof numbered->names[0], "row");
+    memcpy(numbered->names + 1, part->names, part->n_cols * sizeof *part->names);
+    return DPOT_OK;
+}
+
 /* Adds a first column with the row numbers of the input. */
 static dpot_status number_rows(struct conversion *c)
 {
-    struct array numbered;
+    struct array numbered = {0};
     const size_t n_cols = c->part.n_cols;
     size_t rows[2] = {0, c->array.n_rows};
     if (!option_is_given(c->run, "number")) {
@@ -121,7 +131,11 @@ static dpot_status number_rows(struct conversion *c)
     if (status == DPOT_OK) {
         status = array_init(&numbered, c->part.n_rows, n_cols + 1, false);
     }
+    if (status == DPOT_OK && c->part.names) {
+        status = name_numbers(&c->part, &numbered);
+    }
     if (status != DPOT_OK) {
+        array_release(&numbered);
         return status;
     }
     for (size_t i = 0; i < c->part.n_rows; i++) {
@@ -172,9 +186,13 @@ static void put_result(struct conversion *c)
 static dpot_status run_convert(struct run *run)
 {
     struct conversion c = {.run = run};
+    const struct array_form form = load_form_options(run);
     dpot_status status = read_options(&c);
     if (status == DPOT_OK) {
-        status = load_array(run, "in", &c.array);
+        status = load_form(run, "in", &form, &c.array);
+    }
+    if (status == DPOT_OK) {
+        status = settle_range(&c);
     }
     if (status == DPOT_OK) {
         status = choose(&c);
@@ -198,10 +216,12 @@ const struct command command_convert = {
     .name = "convert",
     .summary = "convert an array to another file format, in part and to another scale",
     .details =
-        "Reads .npy, .csv and IDX files (the format of MNIST; images become rows of pixels 0 ..\n"
-        "255), writes .npy or .csv. --to lo,hi maps the range --from linearly; numbers outside\n"
+        "Reads .npy, .npz, .csv and IDX files (the format of MNIST; images become rows of pixels\n"
+        "0 .. 255), also packed with gzip, writes .npy or .csv. --to lo,hi maps the range --from "
+        "linearly; numbers outside\n"
         "--from are mapped outside --to. If the data will be privatised, both ranges must be\n"
-        "public. NaN and infinities are written unchanged, with a warning.\n"
+        "public. A .csv keeps the names of its columns. NaN and infinities are written unchanged,\n"
+        "with a warning.\n"
         "Keys: out, rows, columns, min, max (of the finite numbers written), not_finite.",
     .example = "dpot convert --in images-idx3-ubyte --rows 0:2 --to -1,1 --out images.npy",
     .options = options,

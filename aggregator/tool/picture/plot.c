@@ -122,6 +122,7 @@ static const struct option curves_options[] = {
     {"in", "F",
      "columns x, y1, y2, ..., or one column of y over 0, 1, 2, ...; named by the header of a "
      ".csv"},
+    FORM_OPTIONS,
     {"log-x", NULL, "logarithmic horizontal axis"},
     {"log-y", NULL, "logarithmic vertical axis"},
     {"from-zero", NULL, "include 0 in the vertical axis"},
@@ -208,6 +209,7 @@ static dpot_status run_curves(struct run *run)
 {
     struct picture_caption caption;
     struct array table = {0};
+    const struct array_form form = load_form_options(run);
     struct names names;
     const char *text = NULL;
     dpot_status status = option_require(run, "in", "a table of curves", &text);
@@ -218,7 +220,7 @@ static dpot_status run_curves(struct run *run)
         status = plot_read_caption(run, &caption);
     }
     if (status == DPOT_OK) {
-        status = load_array(run, "in", &table);
+        status = load_form(run, "in", &form, &table);
     }
     if (status == DPOT_OK) {
         copy_names(&table, &names);

@@ -250,6 +250,7 @@ const struct command command_plot_heatmap = {
 
 static const struct option points_options[] = {
     {"in", "F", "points (n, 2): x, y, or latitude, longitude on a map"},
+    FORM_OPTIONS,
     {"weights", "F", "their weights (n,), shown as colour"},
     PLOT_MAP_OPTIONS,
     PLOT_AXIS_OPTIONS,
@@ -259,7 +260,8 @@ static const struct option points_options[] = {
 
 static dpot_status load_points(struct run *run, struct array *array)
 {
-    const dpot_status status = load_finite(run, "in", array);
+    const struct array_form form = load_form_options(run);
+    const dpot_status status = load_finite_form(run, "in", &form, array);
     if (status == DPOT_OK && array->n_cols != 2) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
                               "--in %s has %zu column%s: points to draw have two coordinates",

@@ -2,6 +2,7 @@
 
 #include "tool/shared/conflict.h"
 
+#include "files/input.h"
 #include "files/output.h"
 #include "tool/shared/options.h"
 
@@ -55,13 +56,22 @@ static char *resolve_new(const char *path)
     return name;
 }
 
+/* As stat; of the file in "FILE:CHOICE", which array_read takes. */
+static int find_file(const char *path, struct stat *info)
+{
+    char *file = strndup(path, input_file_len(path));
+    const int result = file ? stat(file, info) : -1;
+    free(file);
+    return result;
+}
+
 static struct identity identify(const char *path)
 {
     struct stat info;
     if (strcmp(path, "-") == 0) {
         return (struct identity){.kind = NO_FILE};
     }
-    if (stat(path, &info) != 0) {
+    if (find_file(path, &info) != 0) {
         return (struct identity){.kind = NEW_FILE, .name = resolve_new(path)};
     }
     return S_ISREG(info.st_mode)

@@ -50,9 +50,22 @@ dpot_status load_private(struct run *run, const char *name, struct array *array)
     return status;
 }
 
+struct array_form load_form_options(const struct run *run)
+{
+    return (struct array_form){.columns = option_text(run, "columns"),
+                               .header = option_is_given(run, "header") ? ARRAY_HEADER_YES
+                                                                        : ARRAY_HEADER_AUTO};
+}
+
 dpot_status load_finite(struct run *run, const char *name, struct array *array)
 {
-    dpot_status status = load_array(run, name, array);
+    return load_finite_form(run, name, &(struct array_form){0}, array);
+}
+
+dpot_status load_finite_form(struct run *run, const char *name, const struct array_form *form,
+                             struct array *array)
+{
+    dpot_status status = load_form(run, name, form, array);
     for (size_t i = 0; status == DPOT_OK && i < array->n_rows * array->n_cols; i++) {
         if (!isfinite(array->values[i])) {
             status = dpot_error_set(&run->error, DPOT_ERR_RANGE,

@@ -17,8 +17,18 @@ DPOT_WARN_UNUSED dpot_status load_form(struct run *run, const char *name,
  * records has n_rows 0. Release with array_wipe. */
 DPOT_WARN_UNUSED dpot_status load_private(struct run *run, const char *name, struct array *array);
 
-/* As load_array; refuses entries that are not finite. */
+/* What --columns and --header say, for the table of a command. */
+struct array_form load_form_options(const struct run *run);
+#define FORM_OPTIONS                                                                               \
+    {"columns", "LIST", "names, numbers from 0 and slices, as in lat,4,7:10 (default: all)"},      \
+    {                                                                                              \
+        "header", NULL, "the first line holds the names of the columns, also if it is numbers"     \
+    }
+
+/* As load_array and load_form; refuses entries that are not finite. */
 DPOT_WARN_UNUSED dpot_status load_finite(struct run *run, const char *name, struct array *array);
+DPOT_WARN_UNUSED dpot_status load_finite_form(struct run *run, const char *name,
+                                              const struct array_form *form, struct array *array);
 
 /* Loads probabilities in rows of `width` entries (a 1-D array is one row; width 0: any). They must
  * not be negative. A row is normalised when its sum is within 1e-6 of 1 or with --normalize,

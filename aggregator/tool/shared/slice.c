@@ -1,6 +1,5 @@
 #include "tool/shared/slice.h"
 
-#include "base/alloc.h"
 #include "tool/shared/options.h"
 
 #include <string.h>
@@ -20,16 +19,11 @@ static bool take_number(const char **text, size_t missing, size_t *out)
     return n_digits <= DIGITS_MAX;
 }
 
-/* Parses "a:b" or, if `takes_single`, a single position. */
-static bool take_slice(const char **text, size_t n, bool takes_single, size_t slice[2])
+/* Parses "a:b". */
+static bool take_slice(const char **text, size_t n, size_t slice[2])
 {
-    const char *start = *text;
-    if (!take_number(text, 0, &slice[0])) {
+    if (!take_number(text, 0, &slice[0]) || **text != ':') {
         return false;
-    }
-    if (**text != ':') {
-        slice[1] = slice[0] + 1;
-        return takes_single && *text > start;
     }
     (*text)++;
     return take_number(text, n, &slice[1]);
@@ -54,64 +48,13 @@ dpot_status slice_read(struct run *run, const char *name, size_t n, size_t slice
         return DPOT_OK;
     }
     size_t found[2];
-    if (!take_slice(&text, n, false, found) || *text) {
+    if (!take_slice(&text, n, found) || *text) {
         return RUN_USAGE(run, "--%s is %.60s: give first:end, as in 0:100", name,
                          option_text(run, name));
     }
     const dpot_status status = check_slice(run, name, n, found);
     if (status == DPOT_OK) {
         memcpy(slice, found, sizeof found);
-    }
-    return status;
-}
-
-/* Counts the positions of the list, and writes them unless `out` is NULL. */
-static dpot_status walk(struct run *run, const char *name, size_t n, size_t most, size_t *out,
-                        size_t *count)
-{
-    const char *text = option_text(run, name);
-    *count = 0;
-    for (;;) {
-        size_t slice[2];
-        if (!take_slice(&text, n, true, slice) || (*text && *text != ',')) {
-            return RUN_USAGE(run, "--%s is %.60s: give positions and slices, as in 0,4,7:10", name,
-                             option_text(run, name));
-        }
-        const dpot_status status = check_slice(run, name, n, slice);
-        if (status != DPOT_OK) {
-            return status;
-        }
-        if (slice[1] - slice[0] > most - *count) {
-            return dpot_error_set(&run->error, DPOT_ERR_TOO_LARGE,
-                                  "--%s is %.60s: choose at most %zu positions", name,
-                                  option_text(run, name), most);
-        }
-        for (size_t i = slice[0]; i < slice[1]; i++, (*count)++) {
-            if (out) {
-                out[*count] = i;
-            }
-        }
-        if (!*text) {
-            return DPOT_OK;
-        }
-        text++;
-    }
-}
-
-dpot_status slice_read_list(struct run *run, const char *name, size_t n, size_t most,
-                            size_t **positions, size_t *n_positions)
-{
-    *positions = NULL;
-    *n_positions = 0;
-    if (!option_text(run, name)) {
-        return DPOT_OK;
-    }
-    dpot_status status = walk(run, name, n, most, NULL, n_positions);
-    if (status == DPOT_OK) {
-        *positions = dpot_alloc_array(NULL, *n_positions, sizeof **positions);
-        status = *positions ? walk(run, name, n, most, *positions, n_positions)
-                            : dpot_error_set(&run->error, DPOT_ERR_MEMORY,
-                                             "out of memory for %zu positions", *n_positions);
     }
     return status;
 }

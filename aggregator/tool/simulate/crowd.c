@@ -9,6 +9,7 @@
 #include "tool/shared/rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the groups ---- */
@@ -65,7 +66,9 @@ static dpot_status take_groups(struct run *run, const struct dpot_campaign *camp
                          campaign->name);
     }
     dpot_status status = columns_init(run, "data", data, &columns);
-    if (status == DPOT_OK) {
+    if (status == DPOT_OK && option_is_given(run, "columns")) {
+        column = data->n_cols - 1; /* load_data appended it */
+    } else if (status == DPOT_OK) {
         status = columns_read_one(run, &columns, "group-column", &column);
     }
     columns_release(&columns);
@@ -133,6 +136,26 @@ static dpot_status build(struct run *run, const struct rows *rows, struct crowd 
     return DPOT_OK;
 }
 
+/* Loads the columns of --columns and, behind them, that of the groups. */
+static dpot_status load_data(struct run *run, struct array *data)
+{
+    struct array_form form = load_form_options(run);
+    const char *group = option_text(run, "group-column");
+    if (!form.columns || !group) {
+        return load_finite_form(run, "data", &form, data);
+    }
+    const size_t size = strlen(form.columns) + strlen(group) + 2;
+    char *both = dpot_alloc_array(NULL, size, 1);
+    if (!both) {
+        return DPOT_ERR_MEMORY;
+    }
+    (void)snprintf(both, size, "%s,%s", form.columns, group);
+    form.columns = both;
+    const dpot_status status = load_finite_form(run, "data", &form, data);
+    dpot_free_array(NULL, both, size, 1);
+    return status;
+}
+
 dpot_status crowd_load(struct run *run, const struct dpot_campaign *campaign, size_t n_devices,
                        struct crowd *crowd)
 {
@@ -140,7 +163,7 @@ dpot_status crowd_load(struct run *run, const struct dpot_campaign *campaign, si
     struct rows rows;
     uint32_t *groups = NULL;
     *crowd = (struct crowd){.n_devices = 0};
-    dpot_status status = load_finite(run, "data", &data);
+    dpot_status status = load_data(run, &data);
     if (status != DPOT_OK) {
         return status;
     }

@@ -26,6 +26,7 @@
 static const struct option options[] = {
     {"campaign", "FILE|ID", "SPEC.json, a signed campaign, or an ID with --server"},
     {"data", "F", "rows of device, coordinates..., [count]"},
+    FORM_OPTIONS,
     {"devices", "N", "the first N devices of the data"},
     {"out", "F", "rows of device, cost, W_p"},
     {"points", "F", "W_p of a user at each point of the domain (k,), such as for a map"},

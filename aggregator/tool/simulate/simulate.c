@@ -6,6 +6,7 @@
 #include "mechanism/mechanism.h"
 #include "solve/run/workers.h"
 #include "tool/shared/campaign_file.h"
+#include "tool/shared/load.h"
 #include "tool/shared/options.h"
 #include "tool/shared/progress.h"
 #include "tool/shared/remote.h"
@@ -23,6 +24,7 @@
 static const struct option options[] = {
     {"campaign", "FILE|ID", "SPEC.json, a signed campaign, or an ID with --server"},
     {"data", "F", "rows of device, coordinates..., [count]"},
+    FORM_OPTIONS,
     {"group-column", "C", "column of --data with the number of the device's group, from 0"},
     {"devices", "N", "simulate the first N devices of the data"},
     {"in-process", NULL, "against an aggregator in memory"},

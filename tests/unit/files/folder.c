@@ -4,9 +4,11 @@
 
 #include <criterion/criterion.h>
 #include <ftw.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[FOLDER_PATH_MAX];
@@ -47,6 +49,20 @@ const char *folder_write(const char *name, const void *data, size_t len)
     cr_assert_not_null(stream);
     cr_assert_eq(fwrite(data, 1, len, stream), len);
     cr_assert_eq(fclose(stream), 0);
+    return path;
+}
+
+const char *folder_pipe(const char *name, const void *data, size_t len)
+{
+    const char *path = folder_path(name);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        FILE *stream = fopen(path, "wb");
+        const bool is_written = stream && fwrite(data, 1, len, stream) == len;
+        _exit(is_written && fclose(stream) == 0 ? 0 : 1);
+    }
     return path;
 }
 

@@ -16,6 +16,10 @@ const char *folder_path(const char *name);
 /* Writes the bytes to `name` and returns its path. */
 const char *folder_write(const char *name, const void *data, size_t len);
 
+/* Makes the pipe `name`, into which a process of its own writes the bytes once it is opened, and
+ * returns its path. */
+const char *folder_pipe(const char *name, const void *data, size_t len);
+
 /* Reads at most `cap` bytes of `name` and returns how many. */
 size_t folder_read(const char *name, void *data, size_t cap);
 

@@ -89,7 +89,7 @@ Test(command, wrong_command_lines_are_refused)
     expect_exit("ot --cost --exact", 2, "--cost has no value before --exact: give --cost F");
     expect_exit("barycenter --group --quiet --support 1 --exact --out x.csv", 2,
                 "--group has no value before --quiet");
-    expect_exit("ot --cost=--exact --exact", 6, "reading --exact failed");
+    expect_exit("ot --cost=--exact --exact", 6, "--exact: reading failed");
     expect_exit("ot --cost= --exact", 2, "--cost is empty");
     expect_exit("campaign open", 2, "ID is missing");
     expect_exit("ot --threads 0", 2, "--threads is 0: give an integer from 1");
@@ -103,8 +103,8 @@ Test(command, failure_with_json_is_one_object_too)
     json_t *object = expect_json("ot --cost none.csv --exact", 6);
     cr_assert_eq(number_of(object, "exit_code"), 6);
     cr_assert_str_eq(json_string_value(json_object_get(object, "status")), "DPOT_ERR_IO");
-    cr_assert_not_null(
-        strstr(json_string_value(json_object_get(object, "error")), "--cost: reading none.csv"));
+    cr_assert_not_null(strstr(json_string_value(json_object_get(object, "error")),
+                              "--cost: none.csv: reading failed"));
     json_decref(object);
     object = expect_json("ot --bad", 2);
     json_decref(object);

@@ -86,6 +86,18 @@ Test(groups, devices_report_under_the_group_of_their_column)
     array_release(&groups);
 }
 
+Test(groups, the_column_of_groups_may_stand_beside_chosen_columns)
+{
+    write_text("data.csv", "region,town,y,x,device\n0,Ay,1.5,1.5,1\n1,Bee,3.5,4.5,2\n");
+    json_t *r = expect_json("simulate --campaign index.json --data data.csv --devices 2 --seed 5 "
+                            "--in-process --columns device,x,y --group-column region --out run",
+                            0);
+    const json_t *counts = json_object_get(r, "groups");
+    cr_assert_eq(number_of(json_array_get(counts, 0), "devices"), 1);
+    cr_assert_eq(number_of(json_array_get(counts, 1), "devices"), 1);
+    json_decref(r);
+}
+
 Test(groups, a_column_can_be_given_by_number_and_is_removed_by_the_next_run)
 {
     char text[16];
