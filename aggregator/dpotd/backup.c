@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -229,12 +230,45 @@ static dpot_status name_restoring(const struct config *config, char beside[CONFI
                : dpot_error_set(error, DPOT_ERR_RANGE, "store is too long: use a shorter path");
 }
 
+/* Two restores of one store would share the copy: the lock of the folder excludes them. -1: another
+ * one holds it. */
+static int lock_folder_of(const char *path)
+{
+    char folder[CONFIG_TEXT_SIZE];
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+                   slash ? path : ".");
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd >= 0 ? fd : open("/dev/null", O_RDONLY | O_CLOEXEC); /* the copy says why */
+}
+
 void backup_sweep(const struct config *config)
 {
     char beside[CONFIG_TEXT_SIZE];
     if (name_restoring(config, beside, NULL) == DPOT_OK) {
-        remove_store(beside);
+        const int lock = lock_folder_of(beside);
+        if (lock >= 0) {
+            remove_store(beside);
+            (void)close(lock);
+        }
     }
+}
+
+static dpot_status restore_locked(const struct config *config, const char *from, const char *beside,
+                                  const struct service_check_options *options,
+                                  struct backup_restored *restored, struct dpot_error *error)
+{
+    remove_store(beside); /* left by an interrupted restore */
+    dpot_status status = prepare_copy(config, from, beside, options, &restored->count, error);
+    if (status == DPOT_OK) {
+        status = store_replace(config->store, beside, restored->kept, error);
+    }
+    remove_store(beside); /* left if the restore failed */
+    return status;
 }
 
 dpot_status backup_restore(const struct config *config, const char *from,
@@ -251,12 +285,13 @@ dpot_status backup_restore(const struct config *config, const char *from,
     if (status != DPOT_OK) {
         return status;
     }
-    remove_store(beside); /* left by an interrupted restore */
-    status = prepare_copy(config, from, beside, options, &restored->count, error);
-    if (status == DPOT_OK) {
-        status = store_replace(config->store, beside, restored->kept, error);
+    const int lock = lock_folder_of(beside);
+    if (lock < 0) {
+        return dpot_error_set(error, DPOT_ERR_BUSY,
+                              "another restore writes %s: wait until it has ended", beside);
     }
-    remove_store(beside); /* left if the restore failed */
+    status = restore_locked(config, from, beside, options, restored, error);
+    (void)close(lock);
     return status;
 }
 

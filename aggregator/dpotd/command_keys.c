@@ -166,7 +166,7 @@ const struct command command_keys_prune = {
         "was is\n"
         "sealed again by its device. The last key that is valid is never removed. Removes also "
         "what an\n"
-        "init or keys add that was killed left of a key (NAME.key.partial), which nothing uses; "
+        "init or keys add that was killed left of a key (.dpot-*.tmp), which nothing uses; "
         "not while\n"
         "a running command is making it, which holds a lock on it. --json prints {\"removed\",\n"
         "\"unfinished\"}, their numbers.",

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 #include "dpotd/backup.h"
 #include "dpotd/command.h"
+#include "files/output.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -29,22 +30,12 @@ static void raise_file_limit(const struct config *config)
     }
 }
 
-/* Writes the URL; the file appears whole or not at all. */
+/* The file appears whole or not at all. */
 static dpot_status write_ready_file(const char *path, const char *url, struct dpot_error *error)
 {
-    char temporary[CONFIG_TEXT_SIZE];
-    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= CONFIG_TEXT_SIZE) {
-        return dpot_error_set(error, DPOT_ERR_RANGE, "the path of --ready-file is too long");
-    }
-    FILE *stream = fopen(temporary, "w");
-    bool is_written = stream && fprintf(stream, "%s\n", url) > 0;
-    if (stream) {
-        is_written = fclose(stream) == 0 && is_written;
-    }
-    if (!is_written || rename(temporary, path) != 0) {
-        return dpot_error_set(error, DPOT_ERR_IO, "writing %s failed: %s", path, strerror(errno));
-    }
-    return DPOT_OK;
+    char line[CONFIG_TEXT_SIZE];
+    const int n = snprintf(line, sizeof line, "%s\n", url);
+    return output_write(path, line, (size_t)n, error);
 }
 
 static sem_t stop_requested;

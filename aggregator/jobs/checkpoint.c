@@ -1,6 +1,7 @@
 #include "jobs/checkpoint.h"
 
 #include "base/crypto.h"
+#include "files/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -141,4 +142,5 @@ static bool remove_ended(void *ctx, const struct named *named, const char *path)
 void job_checkpoint_sweep(const char *folder, struct store *store)
 {
     (void)walk(folder, remove_ended, store, NULL);
+    temporary_sweep(folder);
 }

@@ -36,7 +36,8 @@ DPOT_WARN_UNUSED dpot_status job_checkpoint_name(const char *folder, const uint8
 /* Removes every file of a job, unfinished ones too. */
 void job_checkpoint_remove(const char *folder, const uint8_t id[JOB_ID_LEN]);
 
-/* Removes the files of jobs that have ended or are not in the store. Other files stay. */
+/* Removes the files of jobs that have ended or are not in the store, and what a killed writer left
+ * (files/temporary.h). Other files stay. */
 void job_checkpoint_sweep(const char *folder, struct store *store);
 
 #endif

@@ -1,13 +1,11 @@
-#define _XOPEN_SOURCE 700 /* realpath */
-
 #include "keys/key_file.h"
 
 #include "base/crypto.h"
+#include "files/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,59 +52,13 @@ static bool write_all(int fd, const char *data, size_t len)
     return true;
 }
 
-/* A file that is being written and has no name yet; open and locked until it is named. */
-struct partial {
-    char path[PATH_SIZE];
-    int fd;        /* -1: not created */
-    bool is_there; /* created at `path` by this process */
-};
-
-/* Marks a partial file as in use; key_file_is_unfinished tests the lock. The kernel releases it
- * when the process ends, so the file of a killed process is free. If locking fails, a concurrent
- * cleanup can remove the file; the command then fails when it names it, and can be repeated. */
-static void lock(int fd)
+static dpot_status write_text(struct temporary *temporary, const char *text,
+                              struct dpot_error *error)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    (void)fcntl(fd, F_SETLK, &whole);
-}
-
-static void remove_partial(struct partial *partial)
-{
-    if (partial->is_there) {
-        (void)unlink(partial->path);
-        partial->is_there = false;
-    }
-}
-
-static void release_partial(struct partial *partial)
-{
-    remove_partial(partial);
-    if (partial->fd >= 0) {
-        (void)close(partial->fd);
-        partial->fd = -1;
-    }
-}
-
-/* Replaces a file of the same name, left by an interrupted process. */
-static dpot_status make_partial(struct partial *partial, const char *path, const char *text,
-                                size_t len, mode_t mode, struct dpot_error *error)
-{
-    const int n = snprintf(partial->path, sizeof partial->path, "%s" KEY_FILE_PARTIAL, path);
-    partial->fd = -1;
-    if (n < 0 || n >= PATH_SIZE) {
-        return dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
-    }
-    (void)unlink(partial->path);
-    partial->fd = open(partial->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (partial->fd < 0) {
-        return fail("creating", partial->path, error);
-    }
-    partial->is_there = true;
-    lock(partial->fd);
-    return fchmod(partial->fd, mode) == 0 && write_all(partial->fd, text, len) &&
-                   fsync(partial->fd) == 0
+    return write_all(temporary->fd, text, strlen(text)) && write_all(temporary->fd, "\n", 1) &&
+                   fsync(temporary->fd) == 0
                ? DPOT_OK
-               : fail("writing", partial->path, error);
+               : fail("writing", temporary->path, error);
 }
 
 static dpot_status refuse_existing(const char *path, struct dpot_error *error)
@@ -116,12 +68,12 @@ static dpot_status refuse_existing(const char *path, struct dpot_error *error)
 }
 
 /* link() instead of rename(), so that no existing file is replaced. */
-static dpot_status name_new(struct partial *partial, const char *path, struct dpot_error *error)
+static dpot_status name_new(struct temporary *temporary, const char *path, struct dpot_error *error)
 {
-    if (link(partial->path, path) != 0) {
+    if (link(temporary->path, path) != 0) {
         return errno == EEXIST ? refuse_existing(path, error) : fail("naming", path, error);
     }
-    remove_partial(partial); /* before the sync, which then covers both names */
+    temporary_remove(temporary); /* before the sync, which then covers both names */
     const dpot_status status = sync_folder_of(path, error);
     if (status != DPOT_OK) {
         (void)unlink(path);
@@ -131,27 +83,18 @@ static dpot_status name_new(struct partial *partial, const char *path, struct dp
 
 dpot_status key_file_write_new(const char *path, const char *text, struct dpot_error *error)
 {
-    struct dpot_buf line;
-    struct partial partial = {.fd = -1};
+    struct temporary temporary;
     if (access(path, F_OK) == 0) {
         return refuse_existing(path, error);
     }
-    dpot_buf_init(&line, KEY_FILE_BYTES_MAX + 1, NULL);
-    dpot_status status = dpot_buf_append(&line, text, strlen(text));
+    if (!temporary_open(path, S_IRUSR | S_IWUSR, &temporary)) {
+        return fail("creating", path, error);
+    }
+    dpot_status status = write_text(&temporary, text, error);
     if (status == DPOT_OK) {
-        status = dpot_buf_append(&line, "\n", 1);
+        status = name_new(&temporary, path, error);
     }
-    if (status != DPOT_OK) {
-        status = dpot_error_set(error, status, "%s cannot be held in memory", path);
-    } else {
-        status = make_partial(&partial, path, (const char *)line.data, line.len, S_IRUSR | S_IWUSR,
-                              error);
-    }
-    if (status == DPOT_OK) {
-        status = name_new(&partial, path, error);
-    }
-    release_partial(&partial);
-    dpot_buf_release_secret(&line);
+    temporary_remove(&temporary);
     return status;
 }
 
@@ -169,42 +112,29 @@ static dpot_status read_extended(const char *path, const char *line, struct dpot
     return status == DPOT_OK ? dpot_buf_append(text, "\n", 1) : status;
 }
 
+/* The stream has no buffer, which would keep the secrets in memory. */
+static dpot_status replace(const char *path, const struct dpot_buf *text, struct dpot_error *error)
+{
+    struct output output;
+    const dpot_status status = output_open(path, &output, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    (void)setvbuf(output.stream, NULL, _IONBF, 0);
+    (void)fwrite(text->data, 1, text->len, output.stream); /* output_commit checks ferror */
+    return output_commit(&output, error);
+}
+
 dpot_status key_file_append(const char *path, const char *line, struct dpot_error *error)
 {
     struct dpot_buf text;
-    struct stat info;
-    struct partial partial = {.fd = -1};
-    char *real = realpath(path, NULL); /* so that rename replaces the file and not a link to it */
-    if (!real || stat(real, &info) != 0) {
-        free(real);
-        return fail("opening", path, error);
-    }
     dpot_buf_init(&text, KEY_FILE_BYTES_MAX + 1, NULL);
-    dpot_status status = read_extended(real, line, &text, error);
+    dpot_status status = read_extended(path, line, &text, error);
     if (status == DPOT_OK) {
-        status = make_partial(&partial, real, (const char *)text.data, text.len,
-                              info.st_mode & 0777, error);
+        status = replace(path, &text, error);
     }
-    if (status == DPOT_OK) {
-        partial.is_there = rename(partial.path, real) != 0;
-        status = partial.is_there ? fail("replacing", path, error) : sync_folder_of(real, error);
-    }
-    release_partial(&partial);
     dpot_buf_release_secret(&text);
-    free(real);
     return status;
-}
-
-bool key_file_is_unfinished(const char *path)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        return errno != ENOENT; /* a running command has named or removed it */
-    }
-    const bool is_free = fcntl(fd, F_GETLK, &whole) != 0 || whole.l_type == F_UNLCK;
-    (void)close(fd);
-    return is_free;
 }
 
 static dpot_status refuse_special(const char *path, struct dpot_error *error)

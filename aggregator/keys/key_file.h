@@ -12,19 +12,15 @@
 #define KEY_FILE_BYTES_MAX ((size_t)1 << 20)
 #define KEY_FILE_OTHERS ((mode_t)077) /* group and others */
 #define KEY_FILE_WORLD ((mode_t)07)   /* others */
-#define KEY_FILE_PARTIAL ".partial"   /* suffix of the name while a file is written */
 
 /* Creates `path` with mode 0600 from the text and a final newline, durably and atomically. After a
- * crash PATH.partial may be left; the next call replaces it.
+ * crash a temporary file (files/temporary.h) may be left.
  * DPOT_ERR_EXISTS: the file exists and was not changed. DPOT_ERR_IO: no file is left. */
 DPOT_WARN_UNUSED dpot_status key_file_write_new(const char *path, const char *text,
                                                 struct dpot_error *error);
 
-/* Whether an interrupted command left `path`, a name that ends in .partial: a running command holds
- * a lock (fcntl) on such a file until it names it. */
-bool key_file_is_unfinished(const char *path);
-
-/* Appends a line to an existing file, durably: the file is replaced atomically and keeps its mode.
+/* Appends a line to an existing file, durably: the file is replaced as by files/output.h
+ * and keeps owner and mode.
  * DPOT_ERR_IO: the file is unchanged, or has the line but may lose it in a power failure. */
 DPOT_WARN_UNUSED dpot_status key_file_append(const char *path, const char *line,
                                              struct dpot_error *error);

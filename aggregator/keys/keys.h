@@ -41,7 +41,7 @@ DPOT_WARN_UNUSED dpot_status server_keys_add(const char *folder, const struct dp
 DPOT_WARN_UNUSED dpot_status server_keys_prune(const char *folder, const struct dpot_clock *clock,
                                                size_t *n_removed, struct dpot_error *error);
 
-/* Key files left by interrupted commands (NAME.key.partial), each with a secret that nothing uses;
+/* Key files left by interrupted commands (.dpot-*.tmp), each with a secret that nothing uses;
  * files of running commands are skipped. server_keys_clear removes and counts them;
  * server_keys_find_unfinished reports their paths. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status server_keys_clear(const char *folder, size_t *n,

@@ -1,5 +1,5 @@
 /* Key files that interrupted commands left behind. */
-#include "keys/key_file.h"
+#include "files/temporary.h"
 #include "keys/keys.h"
 
 #include <dirent.h>
@@ -10,12 +10,6 @@
 
 #define PATH_SIZE 4352
 
-static bool ends_with(const char *name, const char *tail)
-{
-    const size_t len = strlen(name), tail_len = strlen(tail);
-    return len > tail_len && strcmp(name + len - tail_len, tail) == 0;
-}
-
 struct search {
     void (*report)(void *ctx, const char *path); /* NULL: remove */
     void *ctx;
@@ -24,7 +18,7 @@ struct search {
 
 static dpot_status process(struct search *search, const char *path, struct dpot_error *error)
 {
-    if (!key_file_is_unfinished(path)) {
+    if (!temporary_is_left(path)) {
         return DPOT_OK;
     }
     if (search->report) {
@@ -47,7 +41,7 @@ static dpot_status walk(const char *folder, struct search *search, struct dpot_e
     for (entry = readdir(dir); status == DPOT_OK && entry; entry = readdir(dir)) {
         char path[PATH_SIZE];
         const int n = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (n > 0 && n < PATH_SIZE && ends_with(entry->d_name, ".key" KEY_FILE_PARTIAL)) {
+        if (n > 0 && n < PATH_SIZE && temporary_is_name(entry->d_name)) {
             status = process(search, path, error);
         }
     }

@@ -8,6 +8,7 @@
  * kept with it. The former store gets its second name (a hard link) before the new one takes the
  * first by rename: after a crash in between, the next owner removes the second name
  * (sqlite_store_undo_replace). */
+#include "files/temporary.h"
 #include "store/sqlite_store.h"
 
 #include <dirent.h>
@@ -135,19 +136,10 @@ static dpot_status merge_copy(const char *path, struct dpot_error *error)
 }
 
 /* `validator` may be NULL. */
-static dpot_status copy_to(struct database *database, const char *path, bool merges,
-                           const struct store_validator *validator, struct dpot_error *error)
+static dpot_status fill(struct database *database, const char *partial, bool merges,
+                        const struct store_validator *validator, struct dpot_error *error)
 {
-    char partial[PATH_SIZE];
-    dpot_status status = join(partial, path, ".partial", error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    remove_partial(partial); /* which may be a second name of a finished copy */
-    if (access(path, F_OK) == 0) {
-        return refuse_existing(path, error);
-    }
-    status = copy_into(database, partial, error);
+    dpot_status status = copy_into(database, partial, error);
     dpot_status merged = DPOT_OK;
     if (status == DPOT_OK && merges) {
         merged = merge_copy(partial, error);
@@ -155,13 +147,37 @@ static dpot_status copy_to(struct database *database, const char *path, bool mer
     if (status == DPOT_OK && validator) { /* also if merging failed: it says best why */
         status = validator->validate(validator->ctx, partial, error);
     }
-    status = status == DPOT_OK ? merged : status;
+    return status == DPOT_OK ? merged : status;
+}
+
+/* What killed copies left in the folder goes first: they are as large as the store. */
+static void sweep_folder_of(const char *path)
+{
+    char folder[PATH_SIZE];
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+                   slash ? path : ".");
+    temporary_sweep(folder);
+}
+
+/* SQLite copies into an empty file of ours. */
+static dpot_status copy_to(struct database *database, const char *path, bool merges,
+                           const struct store_validator *validator, struct dpot_error *error)
+{
+    struct temporary temporary;
+    if (access(path, F_OK) == 0) {
+        return refuse_existing(path, error);
+    }
+    sweep_folder_of(path);
+    if (!temporary_open(path, 0644, &temporary)) {
+        return fail("creating", path, error);
+    }
+    dpot_status status = fill(database, temporary.path, merges, validator, error);
     if (status == DPOT_OK) {
-        status = name_copy(partial, path, error);
+        status = name_copy(temporary.path, path, error);
     }
-    if (status != DPOT_OK) {
-        remove_partial(partial);
-    }
+    remove_partial(temporary.path);
+    (void)temporary_close(&temporary);
     return status;
 }
 

@@ -2,6 +2,7 @@
  * submit.c (the pipeline), uploader.c, consent.c, status.c and statement.c. */
 #include "client.h"
 
+#include "arguments.h"
 #include "base/clock.h"
 #include "base/crypto.h"
 #include "hooks.h"
@@ -46,6 +47,9 @@ dpot_status dpot_client_end(dpot_client *client, dpot_status status)
     }
     if (status != DPOT_OK && client->error.text[0] == '\0') {
         (void)dpot_error_set(&client->error, status, "%s", dpot_status_text(status));
+    }
+    if (status == DPOT_OK) {
+        dpot_client_clear_error(client); /* of attempts that did not matter */
     }
     return status;
 }
@@ -237,17 +241,42 @@ static void put_error_text(char *text, size_t cap, const struct dpot_error *erro
     }
 }
 
+static dpot_status refuse_opening(const char *sentence, char *error_text, size_t error_cap)
+{
+    struct dpot_error error = {{0}};
+    const dpot_status status = dpot_error_set(&error, DPOT_ERR_ARGUMENT, "%s", sentence);
+    put_error_text(error_text, error_cap, &error, status);
+    return status;
+}
+
+/* One sentence, or NULL. */
+static const char *find_wrong_argument(const struct dpot_client_config *config,
+                                       dpot_client *const *client)
+{
+    if (!client) {
+        return "client is NULL: give the address of the handle";
+    }
+    if (!config) {
+        return "config is NULL: give one, begun by dpot_client_config_init";
+    }
+    if (config->struct_size < offsetof(struct dpot_client_config, pin)) {
+        return "config.struct_size is too small: begin with dpot_client_config_init";
+    }
+    return dpot_struct_has_unknown(config, config->struct_size, sizeof *config)
+               ? "config sets members that this libdpot does not know, perhaps caps: install the "
+                 "newer libdpot, or leave them 0"
+               : NULL;
+}
+
 dpot_status dpot_client_open(const struct dpot_client_config *config, dpot_client **client,
                              char *error_text, size_t error_cap)
 {
-    if (!client) {
-        put_error_text(error_text, error_cap, NULL, DPOT_ERR_ARGUMENT);
-        return DPOT_ERR_ARGUMENT;
+    if (client) {
+        *client = NULL;
     }
-    *client = NULL;
-    if (!config || config->struct_size < offsetof(struct dpot_client_config, pin)) {
-        put_error_text(error_text, error_cap, NULL, DPOT_ERR_ARGUMENT);
-        return DPOT_ERR_ARGUMENT;
+    const char *wrong = find_wrong_argument(config, client);
+    if (wrong) {
+        return refuse_opening(wrong, error_text, error_cap);
     }
     struct dpot_client_config merged;
     dpot_client_config_init(&merged, sizeof merged);
@@ -255,10 +284,7 @@ dpot_status dpot_client_open(const struct dpot_client_config *config, dpot_clien
            config->struct_size < sizeof merged ? config->struct_size : sizeof merged);
     const char *mistake = dpot_hooks_find_mistake(&merged);
     if (mistake) { /* before one of them is called */
-        struct dpot_error error = {{0}};
-        (void)dpot_error_set(&error, DPOT_ERR_ARGUMENT, "%s", mistake);
-        put_error_text(error_text, error_cap, &error, DPOT_ERR_ARGUMENT);
-        return DPOT_ERR_ARGUMENT;
+        return refuse_opening(mistake, error_text, error_cap);
     }
     dpot_client *c = dpot_alloc_array(merged.allocator, 1, sizeof *c);
     if (!c) {
@@ -290,8 +316,16 @@ void dpot_client_close(dpot_client *client)
 
 dpot_status dpot_client_expect(dpot_client *client, const uint8_t (*digests)[32], size_t n)
 {
-    if (!client || (!digests && n > 0) || n > EXPECTED_MAX) {
+    if (!client) {
         return DPOT_ERR_ARGUMENT;
+    }
+    dpot_client_clear_error(client);
+    if (n > EXPECTED_MAX) {
+        return dpot_error_set(&client->error, DPOT_ERR_ARGUMENT,
+                              "n is %zu: give at most %d digests", n, EXPECTED_MAX);
+    }
+    if (!digests && n > 0) {
+        return dpot_client_require(client, NULL, "digests");
     }
     const struct dpot_allocator *allocator = client->config.allocator;
     struct dpot_campaigns *campaigns = &client->campaigns;

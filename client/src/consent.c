@@ -214,10 +214,8 @@ dpot_status dpot_folder_withdraw(const struct dpot_filesystem *filesystem, char 
                                  size_t error_cap)
 {
     struct dpot_error error = {{0}};
-    if (!filesystem) {
-        return DPOT_ERR_ARGUMENT;
-    }
-    const char *mistake = dpot_hooks_find_filesystem_mistake(filesystem);
+    const char *mistake = filesystem ? dpot_hooks_find_filesystem_mistake(filesystem)
+                                     : "config.filesystem is NULL: give one";
     dpot_status status = mistake ? DPOT_ERR_ARGUMENT : check_is_install(filesystem);
     if (mistake) {
         (void)dpot_error_set(&error, status, "%s", mistake + sizeof "config." - 1);
@@ -262,7 +260,7 @@ dpot_status dpot_client_grant(dpot_client *client)
     client->is_withdrawn = client->is_withdrawn && status != DPOT_OK;
     dpot_client_unlock(client);
     if (status == DPOT_OK) {
-        return DPOT_OK;
+        return dpot_client_end(client, DPOT_OK);
     }
     return dpot_client_end(client,
                            dpot_error_set(&client->error, status,

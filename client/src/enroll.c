@@ -1,5 +1,6 @@
 /* Enrolling: fetches a campaign over the network, or takes it from bytes; verifies and stores
  * it. */
+#include "arguments.h"
 #include "base/clock.h"
 #include "client.h"
 #include "http.h"
@@ -75,13 +76,14 @@ static dpot_status store(dpot_client *client, const struct dpot_signed_campaign 
 dpot_status dpot_client_import(dpot_client *client, const void *data, size_t len,
                                uint8_t campaign_id[16])
 {
-    if (!client || !data) {
-        return DPOT_ERR_ARGUMENT;
-    }
     struct dpot_signed_campaign revision;
     uint64_t load_us = 0;
+    dpot_status status = dpot_client_require(client, data, "data");
+    if (status != DPOT_OK) {
+        return status;
+    }
     dpot_client_clear_error(client);
-    dpot_status status = verify(client, data, len, &revision, &load_us);
+    status = verify(client, data, len, &revision, &load_us);
     if (status != DPOT_OK) {
         return dpot_client_end(
             client, dpot_campaigns_prefix_error("the campaign to import", status, &client->error));
@@ -152,11 +154,12 @@ static dpot_status fetch_keys(dpot_client *client)
 
 dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16])
 {
-    if (!client || !campaign_id) {
-        return DPOT_ERR_ARGUMENT;
+    dpot_status status = dpot_client_require(client, campaign_id, "campaign_id");
+    if (status != DPOT_OK) {
+        return status;
     }
     dpot_client_clear_error(client);
-    dpot_status status = dpot_http_check(client);
+    status = dpot_http_check(client);
     if (status == DPOT_OK) {
         status = fetch_campaign(client, campaign_id);
     }

@@ -1,8 +1,13 @@
 #include "hooks.h"
 
+#include "arguments.h"
+
 #include <stdbool.h>
 
 #define TOO_SMALL(hook) "config." hook ".struct_size is too small: set it to sizeof of yours"
+#define UNKNOWN(hook)                                                                              \
+    "config." hook " sets members that this libdpot does not know: install the newer libdpot, or " \
+    "leave them 0"
 #define IS_NULL(member) "config." member " is NULL: give that function"
 
 const char *dpot_hooks_find_filesystem_mistake(const struct dpot_filesystem *filesystem)
@@ -13,6 +18,9 @@ const char *dpot_hooks_find_filesystem_mistake(const struct dpot_filesystem *fil
     }
     if (fs->struct_size < offsetof(struct dpot_filesystem, explain)) {
         return TOO_SMALL("filesystem");
+    }
+    if (dpot_struct_has_unknown(fs, fs->struct_size, sizeof *fs)) {
+        return UNKNOWN("filesystem");
     }
     const struct {
         bool is_there;
@@ -47,6 +55,9 @@ static const char *find_transport_mistake(const struct dpot_transport *transport
     if (transport->struct_size < sizeof *transport) {
         return TOO_SMALL("transport");
     }
+    if (dpot_struct_has_unknown(transport, transport->struct_size, sizeof *transport)) {
+        return UNKNOWN("transport");
+    }
     return transport->perform ? NULL : IS_NULL("transport.perform");
 }
 
@@ -58,6 +69,9 @@ static const char *find_clock_mistake(const struct dpot_clock *clock)
     if (clock->struct_size < sizeof *clock) {
         return TOO_SMALL("clock");
     }
+    if (dpot_struct_has_unknown(clock, clock->struct_size, sizeof *clock)) {
+        return UNKNOWN("clock");
+    }
     return clock->now ? NULL : IS_NULL("clock.now");
 }
 
@@ -68,6 +82,9 @@ static const char *find_counter_mistake(const struct dpot_counter *counter)
     }
     if (counter->struct_size < sizeof *counter) {
         return TOO_SMALL("counter");
+    }
+    if (dpot_struct_has_unknown(counter, counter->struct_size, sizeof *counter)) {
+        return UNKNOWN("counter");
     }
     return !counter->read == !counter->advance
                ? NULL

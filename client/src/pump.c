@@ -10,7 +10,9 @@ static void note_failure(struct pump *pump, dpot_status status)
 {
     if (pump->status == DPOT_OK) {
         pump->status = status;
+        pump->error = pump->client->error;
     }
+    dpot_client_clear_error(pump->client); /* a failure of the disk that follows has its own */
 }
 
 /* (U5) */

@@ -17,7 +17,8 @@ struct pump {
     uint8_t digest[DPOT_HASH_LEN]; /* of the last body that was sent */
     bool is_stopped;               /* no more exchanges in this pump */
     size_t n_sent;
-    dpot_status status; /* the first failure, which pump returns */
+    dpot_status status;      /* the first failure, which pump returns */
+    struct dpot_error error; /* of `status` */
 };
 
 /* No answer. client->error has the sentence. Failures of our own disk and memory do not pause the

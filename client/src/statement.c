@@ -1,5 +1,6 @@
 /* The statement: what was spent and what became of the reports, in sentences for the device's
  * owner. */
+#include "arguments.h"
 #include "client.h"
 
 #include <math.h>
@@ -154,11 +155,15 @@ dpot_status dpot_client_get_statement(dpot_client *client, char *text, size_t ca
 {
     struct dpot_client_status s = {.struct_size = sizeof s};
     char window[48];
-    if (!client || !text || cap == 0) {
-        return DPOT_ERR_ARGUMENT;
+    dpot_status status = dpot_client_require(client, text, "text");
+    if (status == DPOT_OK && cap == 0) {
+        status = dpot_client_refuse(client, "cap is 0: 1024 bytes and 512 per campaign suffice");
+    }
+    if (status != DPOT_OK) {
+        return status;
     }
     text[0] = '\0';
-    const dpot_status status = dpot_client_get_status(client, &s);
+    status = dpot_client_get_status(client, &s);
     if (status != DPOT_OK) {
         return status;
     }

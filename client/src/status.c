@@ -1,5 +1,6 @@
 /* Status of the ledger, of a pump and of a campaign. Writes nothing except repairs while opening
  * the files. */
+#include "arguments.h"
 #include "backoff.h"
 #include "client.h"
 #include "mechanism/mechanism.h"
@@ -165,19 +166,14 @@ static dpot_status refresh(dpot_client *client)
         refresh_withdrawn(client);
         dpot_journal_unlock(journal);
     }
-    if (status == DPOT_OK || !journal->is_loaded || journal->is_poisoned) {
-        return status;
-    }
-    dpot_client_clear_error(client);
-    return DPOT_OK;
+    const bool is_known = journal->is_loaded && !journal->is_poisoned;
+    return dpot_client_end(client, is_known ? DPOT_OK : status);
 }
 
 dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_status *status)
 {
-    if (!client || !status || status->struct_size == 0) {
-        return DPOT_ERR_ARGUMENT;
-    }
-    const dpot_status result = refresh(client);
+    dpot_status result = dpot_client_check_filled(client, status, sizeof *status, "status");
+    result = result == DPOT_OK ? refresh(client) : result;
     if (result != DPOT_OK) {
         return result;
     }
@@ -192,12 +188,15 @@ dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign
                                      struct dpot_campaign_info *info)
 {
     struct dpot_signed_campaign revision;
-    if (!client || !campaign_id || !info || info->struct_size == 0) {
-        return DPOT_ERR_ARGUMENT;
+    dpot_status status = dpot_client_require(client, campaign_id, "campaign_id");
+    if (status == DPOT_OK) {
+        status = dpot_client_check_filled(client, info, sizeof *info, "info");
+    }
+    if (status != DPOT_OK) {
+        return status;
     }
     dpot_client_clear_error(client);
-    const dpot_status status =
-        dpot_campaigns_load(&client->campaigns, campaign_id, &revision, &client->error);
+    status = dpot_campaigns_load(&client->campaigns, campaign_id, &revision, &client->error);
     if (status != DPOT_OK) {
         return dpot_client_end(client, status);
     }
@@ -219,7 +218,7 @@ dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign
     };
     memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
     dpot_signed_campaign_release(&revision);
-    return DPOT_OK;
+    return dpot_client_end(client, DPOT_OK);
 }
 
 /* ---- what a pump has done ---- */
@@ -283,10 +282,11 @@ static void fill_spending(const dpot_client *client, const uint8_t *campaign_id,
 dpot_status dpot_client_get_campaign_spending(dpot_client *client, const uint8_t campaign_id[16],
                                               struct dpot_spending *spending)
 {
-    if (!client || !campaign_id || !spending || spending->struct_size == 0) {
-        return DPOT_ERR_ARGUMENT;
+    dpot_status result = dpot_client_require(client, campaign_id, "campaign_id");
+    if (result == DPOT_OK) {
+        result = dpot_client_check_filled(client, spending, sizeof *spending, "spending");
     }
-    const dpot_status result = refresh(client);
+    result = result == DPOT_OK ? refresh(client) : result;
     if (result != DPOT_OK) {
         return result;
     }
@@ -301,10 +301,10 @@ dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t ca
                                            double *spent_epsilon)
 {
     struct dpot_spending spending = {.struct_size = sizeof spending};
-    if (!spent_epsilon) {
-        return DPOT_ERR_ARGUMENT;
+    dpot_status status = dpot_client_require(client, spent_epsilon, "spent_epsilon");
+    if (status == DPOT_OK) {
+        status = dpot_client_get_campaign_spending(client, campaign_id, &spending);
     }
-    const dpot_status status = dpot_client_get_campaign_spending(client, campaign_id, &spending);
     if (status == DPOT_OK) {
         *spent_epsilon = spending.epsilon;
     }

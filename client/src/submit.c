@@ -21,6 +21,7 @@
  * the disk: a charge without a report means that nothing had left, and the report is made under the
  * old charge, with the id and the delay of the slot; a charge with a report means that those bytes
  * are sent. */
+#include "arguments.h"
 #include "base/clock.h"
 #include "client.h"
 #include "draft.h"
@@ -308,11 +309,12 @@ static void clean_up(struct submission *s)
 
 static dpot_status submit(struct submission *s, enum dpot_submit_outcome *outcome)
 {
-    if (!s->client || !s->campaign_id) {
-        return DPOT_ERR_ARGUMENT;
+    dpot_status status = dpot_client_require(s->client, s->campaign_id, "campaign_id");
+    if (status != DPOT_OK) {
+        return status;
     }
     dpot_client_clear_error(s->client);
-    dpot_status status = dpot_shape_check_count(s->client, &s->data);
+    status = dpot_shape_check_count(s->client, &s->data);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         if (status == DPOT_OK && s->settled_as == 0) {
             status = stages[i](s);

@@ -17,6 +17,7 @@
  *      ends the pump: the other reports would meet it again.
  * (U6) A pump lasts its deadline at most, whatever the server and the clock do: each exchange gets
  *      what remains, by the steady clock and by config.clock, whichever has gone further. */
+#include "arguments.h"
 #include "backoff.h"
 #include "base/clock.h"
 #include "client.h"
@@ -360,8 +361,13 @@ static dpot_status send_due(struct pump *pump)
 dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                              struct dpot_pump_result *result)
 {
-    if (!client || (result && result->struct_size == 0)) {
+    if (!client) {
         return DPOT_ERR_ARGUMENT;
+    }
+    const dpot_status fillable =
+        result ? dpot_client_check_filled(client, result, sizeof *result, "result") : DPOT_OK;
+    if (fillable != DPOT_OK) {
+        return fillable;
     }
     struct pump pump = {.client = client,
                         .started_ms = dpot_clock_monotonic_ms(),
@@ -377,7 +383,10 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
         status = status == DPOT_OK ? send_due(&pump) : status;
         dpot_client_unlock(client);
     }
-    status = status == DPOT_OK ? pump.status : status;
+    if (status == DPOT_OK && pump.status != DPOT_OK) {
+        status = pump.status;
+        client->error = pump.error;
+    }
     dpot_client_fill_pump_result(client, pump.n_sent, result);
     return dpot_client_end(client, status);
 }

@@ -18,6 +18,8 @@
 const struct array_rules array_rules_public = {.entries_log2 = 28, .bytes_log2 = 62};
 const struct array_rules array_rules_private = {
     .entries_log2 = 24, .bytes_log2 = 28, .is_private = true};
+static const struct array_rules array_rules_curator = {
+    .entries_log2 = 28, .bytes_log2 = 62, .is_private = true};
 
 dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols, bool is_vector)
 {
@@ -138,7 +140,9 @@ static dpot_status settle_form(const struct input *input, struct array_form *for
 static dpot_status read_path(const char *path, const struct array_form *form, struct array *array,
                              struct dpot_error *error)
 {
-    const struct array_rules *rules = form->is_private ? &array_rules_private : &array_rules_public;
+    const struct array_rules *rules = !form->is_private ? &array_rules_public
+                                      : form->is_large  ? &array_rules_curator
+                                                        : &array_rules_private;
     struct array_form settled = *form;
     struct input input;
     *array = (struct array){0};

@@ -49,6 +49,7 @@ struct array_form {
     const char *columns;      /* which, in which order: files/columns.h; NULL: all */
     enum array_header header; /* of text; other formats have none */
     bool is_private;          /* see array_read_private */
+    bool is_large;            /* private data of a curator: the limits are those of public data */
 };
 
 /* Whether a path ends in these characters: ".npy". */

@@ -64,7 +64,7 @@ BEGIN {
     allow("aggregator/central", base " common/model common/ot " transport)
     allow("aggregator/generator", common " proto common/files aggregator/json " run \
           " aggregator/solve/learn")
-    allow("aggregator/store", base " common/model")
+    allow("aggregator/store", base " common/model common/files")
     allow("aggregator/campaign", common " proto common/files aggregator/json aggregator/account" \
           " aggregator/store")
     allow("aggregator/forecast", common " aggregator/account aggregator/campaign " transport \
@@ -74,7 +74,7 @@ BEGIN {
           " aggregator/generator aggregator/store aggregator/pool")
     allow("aggregator/http", common " proto common/files aggregator/json " server \
           " aggregator/jobs")
-    allow("aggregator/keys", base " aggregator/pool")
+    allow("aggregator/keys", base " common/files aggregator/pool")
     allow("aggregator/dpotd", base " common/files common/cli aggregator/json " server \
           " aggregator/jobs aggregator/http aggregator/keys")
 

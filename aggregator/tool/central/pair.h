@@ -20,8 +20,8 @@ struct pair {
 /* Checks that --x and --y are given; reads no file. */
 DPOT_WARN_UNUSED dpot_status pair_check_options(struct run *run);
 
-/* Reads both files and the box. Release also after a failure. Exit code 3: a value that is not
- * finite, or different numbers of coordinates. */
+/* Reads both files and the box. Release also after a failure. No value is refused: region_fill.
+ * Exit code 3: no records, or different numbers of coordinates. */
 DPOT_WARN_UNUSED dpot_status pair_load(struct run *run, struct pair *pair);
 void pair_release(struct pair *pair);
 

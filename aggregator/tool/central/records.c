@@ -43,8 +43,27 @@ static dpot_status check_coordinates(struct run *run, const struct records *reco
     return DPOT_OK;
 }
 
+/* Whether an option selects a column by a name that the first line has. That line is then no
+ * record, and may be written to outputs. */
+static bool names_columns(const struct run *run, const struct columns *columns)
+{
+    static const char *const options[] = {"columns", "count-column", "group-column"};
+    char first[ARRAY_NAME_MAX];
+    size_t position = 0;
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        const char *text = option_text(run, options[i]);
+        (void)snprintf(first, sizeof first, "%.*s", (int)strcspn(text ? text : "", ","),
+                       text ? text : "");
+        if (columns_find(columns, first, &position)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static dpot_status choose_columns(struct run *run, struct records *records)
 {
+    records->has_named_columns = names_columns(run, &records->columns);
     records->count_column = records->group_column = NONE;
     dpot_status status =
         columns_read_one(run, &records->columns, "count-column", &records->count_column);
@@ -67,36 +86,22 @@ static dpot_status choose_columns(struct run *run, struct records *records)
 
 /* ---- values ---- */
 
-/* Rows are counted from 1, without a header. */
-static dpot_status refuse_value(struct run *run, size_t row, size_t column, double value,
-                                const char *remedy)
+/* As weights on the device: what is no number, or negative, counts as 0. */
+static int64_t count_of(double value)
 {
-    return dpot_error_set(&run->error, DPOT_ERR_RANGE, "--data %s: row %zu, column %zu is %g: %s",
-                          option_text(run, "data"), row + 1, column, value, remedy);
+    return !(value > 0) ? 0 : value < COUNT_MAX ? (int64_t)value : (int64_t)COUNT_MAX;
 }
 
 /* Copies row `from` of the file to row `to`. */
-static dpot_status take_row(struct run *run, struct records *records, const struct array *array,
-                            size_t from, size_t to)
+static void take_row(struct records *records, const struct array *array, size_t from, size_t to)
 {
     const double *values = array->values + from * array->n_cols;
     for (size_t a = 0; a < records->dim; a++) {
-        const double value = values[records->coordinates[a]];
-        if (!isfinite(value)) {
-            return refuse_value(run, from, records->coordinates[a], value, "give a finite number");
-        }
-        records->points[to * records->dim + a] = value;
+        records->points[to * records->dim + a] = values[records->coordinates[a]];
     }
-    if (!records->counts) {
-        return DPOT_OK;
+    if (records->counts) {
+        records->counts[to] = count_of(values[records->count_column]);
     }
-    const double count = values[records->count_column];
-    if (!(count >= 0 && count <= COUNT_MAX && count == floor(count))) {
-        return refuse_value(run, from, records->count_column, count,
-                            "a count is an integer from 0 to 2^32");
-    }
-    records->counts[to] = (int64_t)count;
-    return DPOT_OK;
 }
 
 /* A row and its group, for sorting. */
@@ -114,7 +119,7 @@ static int compare_tags(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static dpot_status take_rows(struct run *run, struct records *records, const struct array *array,
+static dpot_status take_rows(struct records *records, const struct array *array,
                              const struct tag *tags)
 {
     const size_t n = array->n_rows;
@@ -126,11 +131,10 @@ static dpot_status take_rows(struct run *run, struct records *records, const str
     if (!records->points || (records->count_column != NONE && !records->counts)) {
         return DPOT_ERR_MEMORY;
     }
-    dpot_status status = DPOT_OK;
-    for (size_t i = 0; status == DPOT_OK && i < n; i++) {
-        status = take_row(run, records, array, tags ? tags[i].row : i, i);
+    for (size_t i = 0; i < n; i++) {
+        take_row(records, array, tags ? tags[i].row : i, i);
     }
-    return status;
+    return DPOT_OK;
 }
 
 /* ---- groups ---- */
@@ -177,8 +181,11 @@ static dpot_status tag_rows(struct run *run, const struct records *records,
     }
     for (size_t i = 0; i < array->n_rows; i++) {
         const double group = array->values[i * array->n_cols + records->group_column];
-        if (!isfinite(group)) {
-            return refuse_value(run, i, records->group_column, group, "a group is a finite number");
+        if (!isfinite(group)) { /* who is in which group is public */
+            return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                                  "--data %s: the group of row %zu is no finite number: groups are "
+                                  "public, correct the column",
+                                  option_text(run, "data"), i + 1);
         }
         (*tags)[i] = (struct tag){group, i};
     }
@@ -195,7 +202,7 @@ static dpot_status take_table(struct run *run, struct records *records, const st
         status = tag_rows(run, records, array, &tags);
     }
     if (status == DPOT_OK) {
-        status = take_rows(run, records, array, tags);
+        status = take_rows(records, array, tags);
     }
     if (status == DPOT_OK) {
         status = find_groups(run, records, tags);
@@ -219,11 +226,16 @@ static size_t empty_width(const struct run *run, size_t dim)
 
 static dpot_status load_table(struct run *run, size_t empty_dim, struct array *array)
 {
-    const dpot_status status = load_form(run, "data", &(struct array_form){0}, array);
-    if (status == DPOT_OK || array->n_cols == 0 || empty_dim == 0) {
+    const dpot_status status = load_private(run, "data", array);
+    if (status != DPOT_OK || array->n_rows > 0) {
         return status;
     }
-    if (array->n_cols == ARRAY_WIDTH_UNKNOWN) {
+    if (empty_dim == 0) {
+        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                              "--data %s: there are no records: give at least one",
+                              option_text(run, "data"));
+    }
+    if (array->n_cols == 0) {
         array->n_cols = empty_width(run, empty_dim);
     }
     return DPOT_OK;
@@ -240,7 +252,7 @@ dpot_status records_load(struct run *run, size_t empty_dim, struct records *reco
     if (status == DPOT_OK) {
         status = take_table(run, records, &array);
     }
-    array_release(&array);
+    array_wipe(&array);
     return status;
 }
 
@@ -257,7 +269,7 @@ void records_release(struct records *records)
 char *records_header(const struct records *records, const char *before)
 {
     const size_t cap = strlen(before) + records->dim * ARRAY_NAME_MAX + 1;
-    char *header = records->columns.n_names > 0 ? malloc(cap) : NULL;
+    char *header = records->has_named_columns ? malloc(cap) : NULL;
     if (!header) {
         return NULL;
     }

@@ -16,13 +16,14 @@ struct records_group {
 
 struct records {
     size_t n_rows, dim;
-    double *points;  /* (n_rows, dim) finite, owned */
+    double *points;  /* (n_rows, dim) owned; finite after region_load */
     int64_t *counts; /* (n_rows) owned; NULL: one record per row */
     bool has_groups;
     size_t n_groups; /* 1 without --group-column */
     struct records_group *groups;
 
     struct columns columns;          /* of --data */
+    bool has_named_columns;          /* an option names one: the names are public */
     size_t coordinates[COLUMNS_MAX]; /* (dim) positions of the coordinates */
     size_t count_column, group_column;
 };
@@ -42,15 +43,16 @@ DPOT_WARN_UNUSED dpot_status records_check_options(struct run *run);
 
 /* Reads and validates --data. Release also after a failure. `empty_dim`: the number of coordinates
  * of an empty file without a header, which is accepted where the number of records is private; 0:
- * an empty file is refused. Only the form of the file is validated. Exit code 2: columns that do
- * not exist or are given twice; 3: values that are not finite, counts that are not integers from 0
- * to 2^32, too many groups. */
+ * an empty file is refused. Only the form of the file is validated: coordinates that are no
+ * finite numbers are filled by region_load, counts that are none, or negative, are 0, above 2^32
+ * they are 2^32, and fractions are cut. Exit code 2: columns that do not exist or are given twice;
+ * 3: a group that is no finite number, too many groups. */
 DPOT_WARN_UNUSED dpot_status records_load(struct run *run, size_t empty_dim,
                                           struct records *records);
 void records_release(struct records *records);
 
 /* `before` and the names of the coordinates, "a,b", to be freed with free(); NULL: they have no
- * names, or memory is out. */
+ * names, no option names a column, so that the first line might be a record, or memory is out. */
 char *records_header(const struct records *records, const char *before);
 
 #endif

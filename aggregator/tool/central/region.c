@@ -6,6 +6,7 @@
 #include "tool/shared/options.h"
 #include "tool/shared/vector_set.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- the border ---- */
@@ -181,7 +182,7 @@ static dpot_status make_region(struct run *run, size_t dim, struct region *regio
     return region->lo && region->hi ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-static dpot_status load_region(struct run *run, const struct records *records, bool takes_balls,
+static dpot_status load_region(struct run *run, struct records *records, bool takes_balls,
                                struct region *region)
 {
     dpot_status status = make_region(run, records->dim, region);
@@ -191,15 +192,21 @@ static dpot_status load_region(struct run *run, const struct records *records, b
     if (status == DPOT_OK) {
         status = load_box(run, "data", takes_balls, region);
     }
-    return status == DPOT_OK ? check_region(run, region) : status;
+    if (status == DPOT_OK) {
+        status = check_region(run, region);
+    }
+    if (status == DPOT_OK) {
+        region_fill(region, records->points, records->n_rows);
+    }
+    return status;
 }
 
-dpot_status region_load(struct run *run, const struct records *records, struct region *region)
+dpot_status region_load(struct run *run, struct records *records, struct region *region)
 {
     return load_region(run, records, false, region);
 }
 
-dpot_status region_load_ball(struct run *run, const struct records *records, struct region *region)
+dpot_status region_load_ball(struct run *run, struct records *records, struct region *region)
 {
     return load_region(run, records, true, region);
 }
@@ -232,6 +239,15 @@ int64_t region_n_outside(const struct region *region, const double *points, cons
 {
     const struct partition box = box_of(region);
     return coreset_n_outside(&box, points, counts, n);
+}
+
+void region_fill(const struct region *region, double *points, size_t n)
+{
+    for (size_t i = 0; i < n * region->dim; i++) {
+        const double lo = region->lo[i % region->dim], hi = region->hi[i % region->dim];
+        const double value = isnan(points[i]) ? 0 : points[i];
+        points[i] = isfinite(points[i]) ? points[i] : value < lo ? lo : value > hi ? hi : value;
+    }
 }
 
 void region_warn_outside(const struct run *run, int64_t n_outside)

@@ -3,6 +3,7 @@
 #include "tool/shared/conflict.h"
 
 #include "files/input.h"
+#include "files/output.h"
 #include "tool/shared/options.h"
 
 #include <stdio.h>
@@ -160,7 +161,7 @@ static void name_operand(const struct run *run, size_t i, char *what, size_t cap
 dpot_status conflict_check(struct run *run, const char *name, const char *path)
 {
     const struct output_name output = {run, name, path};
-    dpot_status status = DPOT_OK;
+    dpot_status status = output_check(path, &run->error);
     char what[64];
     for (const struct option *o = run->command->options; status == DPOT_OK && o && o->name; o++) {
         const char *text = option_text(run, o->name);

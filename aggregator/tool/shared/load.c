@@ -47,6 +47,16 @@ struct array_form load_form_options(const struct run *run)
                                                                         : ARRAY_HEADER_AUTO};
 }
 
+dpot_status load_private(struct run *run, const char *name, struct array *array)
+{
+    const struct array_form form = {.is_private = true, .is_large = true};
+    const dpot_status status = load_form(run, name, &form, array);
+    if (status != DPOT_OK) {
+        array_wipe(array);
+    }
+    return status;
+}
+
 dpot_status load_finite(struct run *run, const char *name, struct array *array)
 {
     return load_finite_form(run, name, &(struct array_form){0}, array);

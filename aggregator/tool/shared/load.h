@@ -12,6 +12,11 @@ DPOT_WARN_UNUSED dpot_status load_array(struct run *run, const char *name, struc
 DPOT_WARN_UNUSED dpot_status load_form(struct run *run, const char *name,
                                        const struct array_form *form, struct array *array);
 
+/* Reads the private records of a curator, as array_read_private does and up to the limits of public
+ * files: no outcome depends on what a record holds, and what is no number is NaN. A file without
+ * records has n_rows 0. Release with array_wipe. */
+DPOT_WARN_UNUSED dpot_status load_private(struct run *run, const char *name, struct array *array);
+
 /* What --columns and --header say, for the table of a command. */
 struct array_form load_form_options(const struct run *run);
 #define FORM_OPTIONS                                                                               \

@@ -7,6 +7,7 @@
 #include "dpot/hooks.h"
 
 #include <curl/curl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct curl_transport {
     CURL *easy;
     char *ca_file; /* NULL: the system's */
     size_t ca_file_size;
+    char detail[CURL_ERROR_SIZE]; /* libcurl's words on the last failure */
 };
 
 /* One exchange, while it runs. */
@@ -55,6 +57,8 @@ static CURLcode set_options(struct curl_transport *t, struct exchange *x)
     const struct dpot_http_request *request = x->request;
     const long timeout_ms = (long)(request->timeout_ms ? request->timeout_ms : 1);
     CURLcode result = CURLE_OK;
+    t->detail[0] = '\0';
+    SET(t->easy, result, CURLOPT_ERRORBUFFER, t->detail);
     SET(t->easy, result, CURLOPT_URL, request->url);
     SET(t->easy, result, CURLOPT_PROTOCOLS_STR, "http,https");
     SET(t->easy, result, CURLOPT_NOSIGNAL, 1L);
@@ -122,19 +126,19 @@ static void put_content_type(CURL *easy, struct dpot_http_response *response)
     }
 }
 
-/* Failures that a person can repair or that may have reached the server. For the rest the text of
- * DPOT_ERR_NETWORK suffices. */
+/* What failed, in words for people. For the rest the text of DPOT_ERR_NETWORK suffices. */
 static const struct {
     CURLcode result;
     const char *text;
 } reasons[] = {
-    {CURLE_PEER_FAILED_VERIFICATION,
-     "its certificate is not trusted; check its name and dates, or give its authority's "
-     "certificate (--ca-file)"},
+    {CURLE_COULDNT_RESOLVE_HOST, "no address is known for its name: check the URL and the network"},
+    {CURLE_COULDNT_RESOLVE_PROXY,
+     "no address is known for the proxy: check https_proxy, http_proxy and no_proxy"},
+    {CURLE_COULDNT_CONNECT, "nothing accepts a connection there: check host, port and firewall"},
+    {CURLE_PROXY, "the proxy refused or broke the connection: check https_proxy and http_proxy"},
     {CURLE_SSL_CACERT_BADFILE,
      "the file of trusted certificates (--ca-file) cannot be read, or holds none"},
     {CURLE_SSL_CONNECT_ERROR, "the TLS handshake failed; is it http:// and not https://?"},
-    {CURLE_OPERATION_TIMEDOUT, "no complete answer came in time"},
     {CURLE_GOT_NOTHING, "the connection ended without one"},
     {CURLE_PARTIAL_FILE, "the connection ended before its end"},
     {CURLE_RECV_ERROR, "the connection broke before its end"},
@@ -144,26 +148,78 @@ static const struct {
     {CURLE_OK, "the exchange ended without a status"},
 };
 
+/* libcurl names the peer that it could not reach: another one than the URL's is a proxy. */
+static bool is_proxy(const struct curl_transport *t, const char *url)
+{
+    CURLU *parts = curl_url();
+    char *host = NULL, *port = NULL;
+    char peer[300] = "";
+    if (parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
+        (void)snprintf(peer, sizeof peer, "%.200s port %s ", host, port);
+    }
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parts);
+    return peer[0] && strstr(t->detail, " port ") && !strstr(t->detail, peer);
+}
+
+/* Whether a connection was made before the time was over. */
+static bool was_connected(CURL *easy)
+{
+    curl_off_t connect_us = 0;
+    (void)curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &connect_us);
+    return connect_us > 0;
+}
+
+static const char *find_reason(const struct curl_transport *t, CURLcode result, const char *url)
+{
+    if (result == CURLE_COULDNT_CONNECT && is_proxy(t, url)) {
+        return "the proxy accepts no connection: check https_proxy, http_proxy and no_proxy";
+    }
+    if (result == CURLE_OPERATION_TIMEDOUT) {
+        return was_connected(t->easy)
+                   ? "no complete answer came in time"
+                   : "no connection came about in time: check host, port and firewall";
+    }
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (reasons[i].result == result) {
+            return reasons[i].text;
+        }
+    }
+    return "";
+}
+
 /* A caller compiled with an older header has no reason. */
-static void put_reason(CURLcode result, struct dpot_http_response *response)
+static void put_reason(const struct curl_transport *t, CURLcode result, const char *url,
+                       struct dpot_http_response *response)
 {
     const size_t end = offsetof(struct dpot_http_response, reason) + sizeof response->reason;
-    for (size_t i = 0; response->struct_size >= end && i < sizeof reasons / sizeof *reasons; i++) {
-        if (reasons[i].result == result) {
-            (void)snprintf(response->reason, sizeof response->reason, "%s", reasons[i].text);
-        }
+    if (response->struct_size < end) {
+        return;
+    }
+    if (result == CURLE_PEER_FAILED_VERIFICATION) { /* expired, of another host, not known */
+        (void)snprintf(response->reason, sizeof response->reason,
+                       "its certificate is not trusted (--ca-file adds an authority): %.95s",
+                       t->detail);
+    } else {
+        (void)snprintf(response->reason, sizeof response->reason, "%s",
+                       find_reason(t, result, url));
     }
 }
 
-static dpot_status read_answer(CURL *easy, CURLcode result, const struct exchange *x)
+static dpot_status read_answer(const struct curl_transport *t, CURLcode result,
+                               const struct exchange *x)
 {
+    CURL *easy = t->easy;
     long status = 0;
     curl_off_t retry_after_s = 0;
     if (result != CURLE_OK) {
         if (x->status != DPOT_OK) {
             return x->status;
         }
-        put_reason(result, x->response);
+        put_reason(t, result, x->request->url, x->response);
         return result == CURLE_OUT_OF_MEMORY ? DPOT_ERR_MEMORY : DPOT_ERR_NETWORK;
     }
     (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
@@ -174,7 +230,7 @@ static dpot_status read_answer(CURL *easy, CURLcode result, const struct exchang
                                  : retry_after_s > UINT32_MAX ? UINT32_MAX
                                                               : (uint32_t)retry_after_s;
     if (status == 0) {
-        put_reason(CURLE_OK, x->response);
+        put_reason(t, CURLE_OK, x->request->url, x->response);
     }
     return status == 0 ? DPOT_ERR_NETWORK : DPOT_OK;
 }
@@ -191,7 +247,7 @@ static dpot_status perform(void *ctx, const struct dpot_http_request *request,
         CURLcode result = set_options(t, &x);
         SET(t->easy, result, CURLOPT_HTTPHEADER, headers);
         result = result == CURLE_OK ? curl_easy_perform(t->easy) : result;
-        status = read_answer(t->easy, result, &x);
+        status = read_answer(t, result, &x);
     }
     curl_slist_free_all(headers);
     return status;

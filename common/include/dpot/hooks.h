@@ -3,7 +3,8 @@
  * Each hook is a struct of function pointers with a `ctx` that is passed back to them. The handle
  * borrows the struct: it must outlive the handle. Hooks are called on the thread that called dpot,
  * and dpot holds no lock of its own then. `struct_size` is sizeof of your struct. Every function
- * that is not marked optional must be present: dpot_client_open refuses a missing one by name.
+ * that is not marked optional must be present, and members that the library does not know must be
+ * 0: dpot_client_open refuses both by name.
  *
  * Ready-made: the C library's heap, the system clock, POSIX files (dpot_filesystem_posix_new),
  * libcurl (dpot_transport_curl_new). */

@@ -93,7 +93,7 @@ Test(caps, opening_names_what_else_is_wrong_with_the_configuration)
     }
     world.config = good;
     world.config.struct_size = 0;
-    assert_opening_refused(DPOT_ERR_ARGUMENT, "argument");
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "struct_size");
 }
 
 Test(caps, the_config_of_an_older_release_opens_with_the_old_behaviour)

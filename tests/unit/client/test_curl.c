@@ -229,7 +229,7 @@ Test(curl, the_reason_of_a_failure_is_given_where_a_person_can_fix_it)
     transport = first;
     memcpy(http.url, "http://127.0.0.1:1", 19);
     cr_assert_eq(get("/", &response), DPOT_ERR_NETWORK);
-    cr_assert_str_eq(response.reason, "", "nothing listens, and that is all");
+    cr_assert_not_null(strstr(response.reason, "nothing accepts"), "%s", response.reason);
 }
 
 /* An older caller has no room for it. */

@@ -14,7 +14,24 @@
 #define NOISY "central barycenter " TABLE "--support 3 --delta 1e-3 --method "
 
 /* For replace-one: the number of records is public and the same in all. */
-enum kind { SPREAD, NEIGHBOUR, EQUAL, CORNERS, TIES, ON_A_LINE, OUTSIDE, FAR, TINY, KINDS };
+enum kind {
+    SPREAD,
+    NEIGHBOUR,
+    EQUAL,
+    CORNERS,
+    TIES,
+    ON_A_LINE,
+    OUTSIDE,
+    FAR,
+    TINY,
+    NANS,
+    INFINITE,
+    WORDS,
+    MISSING,
+    ENORMOUS,
+    RAGGED,
+    KINDS
+};
 
 static void put_record(FILE *file, enum kind kind, int i)
 {
@@ -40,6 +57,24 @@ static void put_record(FILE *file, enum kind kind, int i)
         break;
     case TINY:
         (void)fprintf(file, "%s5e-324,-0\n", i % 2 ? "-" : "");
+        break;
+    case NANS:
+        (void)fprintf(file, "%s,nan\n", i % 2 ? "NaN" : "0.5");
+        break;
+    case INFINITE:
+        (void)fprintf(file, "%sinf,-inf\n", i % 2 ? "-" : "");
+        break;
+    case WORDS: /* the first line of such a file would be one of names */
+        (void)fprintf(file, "%s,%s\n", i == 0 ? "0.5" : "ada", i % 3 ? "\"lovelace" : "#1");
+        break;
+    case MISSING:
+        (void)fprintf(file, "%s,%s\n", i == 0 || i % 3 ? "0.5" : "", i % 2 ? "" : "NA");
+        break;
+    case ENORMOUS:
+        (void)fprintf(file, "1e99999,-9999999999999999999999%s\n", i % 2 ? "e-99999" : "");
+        break;
+    case RAGGED: /* the first line states the number of columns */
+        (void)fprintf(file, "%s\n", i == 0 ? "0.5,0.5" : i % 2 ? "0.5,0.5,7,8" : "0.5");
         break;
     default:
         (void)fprintf(file, "%.9g,%.9g\n", i * 7 % N / (double)N,

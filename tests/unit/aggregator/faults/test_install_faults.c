@@ -166,7 +166,7 @@ static void expect_no_leftovers(void)
     DIR *dir = opendir(keys);
     cr_assert_not_null(dir);
     for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-        cr_assert_null(strstr(e->d_name, ".partial"), "%s: %s", walk_place, e->d_name);
+        cr_assert_null(strstr(e->d_name, ".tmp"), "%s: %s", walk_place, e->d_name);
     }
     (void)closedir(dir);
 }

@@ -533,6 +533,7 @@ Test(generator_job, checkpoints_of_jobs_that_are_gone_are_removed_and_others_sta
 {
     static const char gone[] = "000102030405060708090a0b0c0d0e0f-12.state";
     static const char cut[] = "000102030405060708090a0b0c0d0e0f-12.state.tmp-77";
+    static const char left[] = ".dpot-0011223344556677.tmp";
     static const char *const others[] = {"notes.txt", "000102030405060708090a0b0c0d0e0f-x.state",
                                          "00-1.state", "000102030405060708090a0b0c0d0e0g-1.state"};
     char path[FIXTURE_PATH_SIZE], name[JOB_CHECKPOINT_PATH_SIZE];
@@ -548,6 +549,8 @@ Test(generator_job, checkpoints_of_jobs_that_are_gone_are_removed_and_others_sta
     fixture_write(path, "x");
     fixture_path(path, checkpoint_folder, cut);
     fixture_write(path, "x");
+    fixture_path(path, checkpoint_folder, left);
+    fixture_write(path, "x");
     for (size_t i = 0; i < 4; i++) {
         fixture_path(path, checkpoint_folder, others[i]);
         fixture_write(path, "x");
@@ -555,4 +558,6 @@ Test(generator_job, checkpoints_of_jobs_that_are_gone_are_removed_and_others_sta
     cr_assert_eq(n_checkpoint_files(), 7);
     job_checkpoint_sweep(checkpoint_folder, rig.store);
     cr_assert_eq(n_checkpoint_files(), 4);
+    fixture_path(path, checkpoint_folder, left);
+    cr_assert_eq(access(path, F_OK), -1);
 }

@@ -8,8 +8,11 @@
 #include "unit/aggregator/fixture.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -118,6 +121,18 @@ static bool is_there(const char *name)
     return access(path, F_OK) == 0;
 }
 
+static size_t count_temporary(void)
+{
+    DIR *dir = opendir(folder);
+    size_t n = 0;
+    cr_assert_not_null(dir);
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        n += strstr(e->d_name, ".tmp") != NULL;
+    }
+    (void)closedir(dir);
+    return n;
+}
+
 static void refuse_backup(const char *sql, const char *word)
 {
     struct backup_made made;
@@ -129,8 +144,7 @@ static void refuse_backup(const char *sql, const char *word)
               reported);
     cr_assert_not_null(strstr(error.text, "restore"), "%s", error.text);
     cr_assert_not(is_there("copy.db"), "%s", sql);
-    cr_assert_not(is_there("copy.db.partial"), "%s", sql);
-    cr_assert_not(is_there("copy.db.partial-journal"), "%s", sql);
+    cr_assert_eq(count_temporary(), 0, "%s", sql);
 }
 
 Test(backup_damage, a_store_with_a_fault_is_not_copied_and_the_older_copy_stays)
@@ -319,6 +333,44 @@ Test(backup_damage, a_fault_of_an_older_schema_is_neither_copied_nor_restored)
         cr_assert_eq(unlink(copy), 0);
         duplicate(whole, store_path);
     }
+}
+
+/* They would write one copy. */
+Test(backup_damage, a_restore_waits_for_no_other_one_and_spoils_none)
+{
+    struct backup_restored restored;
+    struct dpot_error error = {{0}};
+    char beside[FIXTURE_PATH_SIZE];
+    duplicate(store_path, copy);
+    fixture_path(beside, folder, "dpot.db.restoring");
+    fixture_write(beside, "of the other");
+    const int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cr_assert_eq(flock(lock, LOCK_EX), 0);
+    cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), DPOT_ERR_BUSY);
+    cr_assert_not_null(strstr(error.text, "another restore"), "%s", error.text);
+    backup_sweep(&config);
+    cr_assert(is_there("dpot.db.restoring"));
+    (void)close(lock);
+    cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), DPOT_OK, "%s",
+                 error.text);
+    cr_assert_not(is_there("dpot.db.restoring"));
+}
+
+Test(backup_damage, a_backup_removes_what_a_killed_one_left_and_no_running_one)
+{
+    struct backup_made made;
+    struct dpot_error error = {{0}};
+    char left[FIXTURE_PATH_SIZE], running[FIXTURE_PATH_SIZE];
+    fixture_path(left, folder, ".dpot-0011223344556677.tmp");
+    fixture_path(running, folder, ".dpot-8899aabbccddeeff.tmp");
+    fixture_write(left, "half");
+    fixture_write(running, "half");
+    const int lock = open(running, O_RDONLY | O_CLOEXEC);
+    cr_assert_eq(flock(lock, LOCK_EX), 0);
+    cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(count_temporary(), 1);
+    cr_assert_eq(access(running, F_OK), 0);
+    (void)close(lock);
 }
 
 /* The copy is sound but SQLite cannot open its log: a fault of the disk, not of the copy. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,24 +32,23 @@ static int doctor(void)
 
 Test(doctor, an_unfinished_key_is_noted_and_pruned_unless_it_is_being_made)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     cr_assert_eq(RUN(ARG("init"), ARG("--dir"), folder), 0);
-    fixture_write(in_folder("keys/seal-0011223344556677.key.partial"), "secret_key 00");
-    fixture_write(in_folder("keys/signing.key.partial"), "secret_key 00");
-    const int fd = open(in_folder("keys/signing.key.partial"), O_WRONLY | O_CLOEXEC);
-    cr_assert_eq(fcntl(fd, F_SETLK, &whole), 0, "this process makes one of the two");
+    fixture_write(in_folder("keys/.dpot-0011223344556677.tmp"), "secret_key 00");
+    fixture_write(in_folder("keys/.dpot-8899aabbccddeeff.tmp"), "secret_key 00");
+    const int fd = open(in_folder("keys/.dpot-8899aabbccddeeff.tmp"), O_WRONLY | O_CLOEXEC);
+    cr_assert_eq(flock(fd, LOCK_EX), 0, "this process makes one of the two");
     cr_assert_eq(doctor(), 0, "%s", err);
-    cr_assert_not_null(strstr(out, "seal-0011223344556677.key.partial was left"), "%s", out);
-    cr_assert_null(strstr(out, "signing.key.partial"), "%s", out);
+    cr_assert_not_null(strstr(out, ".dpot-0011223344556677.tmp was left"), "%s", out);
+    cr_assert_null(strstr(out, ".dpot-8899"), "%s", out);
     cr_assert_eq(RUN(ARG("keys"), ARG("prune"), ARG("--config"), in_folder("dpotd.json")), 0);
     cr_assert_not_null(strstr(out, "removed 1 unfinished key file\n"), "%s", out);
-    cr_assert_neq(access(in_folder("keys/seal-0011223344556677.key.partial"), F_OK), 0);
-    cr_assert_eq(access(in_folder("keys/signing.key.partial"), F_OK), 0);
+    cr_assert_neq(access(in_folder("keys/.dpot-0011223344556677.tmp"), F_OK), 0);
+    cr_assert_eq(access(in_folder("keys/.dpot-8899aabbccddeeff.tmp"), F_OK), 0);
     (void)close(fd);
     cr_assert_eq(
         RUN(ARG("keys"), ARG("prune"), ARG("--json"), ARG("--config"), in_folder("dpotd.json")), 0);
     cr_assert_str_eq(out, "{\"removed\":0,\"unfinished\":1}\n");
-    cr_assert_neq(access(in_folder("keys/signing.key.partial"), F_OK), 0);
+    cr_assert_neq(access(in_folder("keys/.dpot-8899aabbccddeeff.tmp"), F_OK), 0);
     cr_assert_eq(access(in_folder("keys/signing.key"), F_OK), 0);
 }
 
