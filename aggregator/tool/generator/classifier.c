@@ -222,7 +222,7 @@ const struct command command_generator_classifier = {
     .summary = "train a small classifier of real images",
     .details =
         "For dpot generator evaluate, which classifies the output of generators. Images are rows\n"
-        "of pixels in .npy, .csv or IDX (the format of MNIST); the file holds the range of the\n"
+        "of pixels, such as IDX files (the format of MNIST); the file holds the range of the\n"
         "pixels with the network. The classifier learns from raw images: use public ones.\n"
         "Keys: out, arch, images, classes, steps, loss and train_accuracy (of the last epoch,\n"
         "while training), test_accuracy (null without test images), seconds.",

@@ -40,6 +40,13 @@ dpot_status load_array(struct run *run, const char *name, struct array *array)
     return status;
 }
 
+struct array_form load_form_options(const struct run *run)
+{
+    return (struct array_form){.columns = option_text(run, "columns"),
+                               .header = option_is_given(run, "header") ? ARRAY_HEADER_YES
+                                                                        : ARRAY_HEADER_AUTO};
+}
+
 dpot_status load_private(struct run *run, const char *name, struct array *array)
 {
     const struct array_form form = {.is_private = true, .is_large = true};
@@ -48,13 +55,6 @@ dpot_status load_private(struct run *run, const char *name, struct array *array)
         array_wipe(array);
     }
     return status;
-}
-
-struct array_form load_form_options(const struct run *run)
-{
-    return (struct array_form){.columns = option_text(run, "columns"),
-                               .header = option_is_given(run, "header") ? ARRAY_HEADER_YES
-                                                                        : ARRAY_HEADER_AUTO};
 }
 
 dpot_status load_finite(struct run *run, const char *name, struct array *array)

@@ -26,7 +26,8 @@ struct archive {
 static void put(uint8_t *out, size_t *len, uint64_t value, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
-        out[(*len)++] = (uint8_t)(value >> (8 * i));
+        out[(*len)++] = (uint8_t)value;
+        value >>= 8;
     }
 }
 

@@ -115,7 +115,7 @@ Test(coreset_tool, columns_have_names_and_rows_have_counts)
     json_decref(r);
 }
 
-Test(coreset_tool, standard_input_has_columns_by_name_or_number)
+Test(coreset_tool, standard_input_has_columns_by_number_and_by_name)
 {
     write_text("stdin", "people,x,y\n2,1,1\n3,2,5\n");
     json_t *r = expect_json("central coreset --data - --epsilon 1 " BOX

@@ -57,7 +57,7 @@ Test(grants, too_few_files_are_refused_with_the_number_that_is_needed)
     n_files = 32;
     before_exec = limit_files;
     cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json")), 6, "%s", err);
-    expect_sentence("at least 43 are needed");
+    expect_sentence("at least 45 are needed");
 }
 
 /* ---- memory ---- */

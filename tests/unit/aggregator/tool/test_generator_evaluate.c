@@ -402,8 +402,8 @@ Test(generator_evaluate, convert_refuses_wrong_options_and_data)
         {"--in a.csv --out b.csv --rows 0:3", 3, "there are 2"},
         {"--in a.csv --out b.csv --rows 0:99999999999999999999", 2, "first:end"},
         {"--in a.csv --out b.csv --columns 4", 2, "there is no column"},
-        {"--in a.csv --out b.csv --columns 1,,2", 2, "positions and slices"},
-        {"--in a.csv --out b.csv --columns -1", 2, "positions and slices"},
+        {"--in a.csv --out b.csv --columns 1,,2", 2, "there is no column"},
+        {"--in a.csv --out b.csv --columns -1", 2, "there is no column"},
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         char text[200];

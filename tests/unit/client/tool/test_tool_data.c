@@ -236,18 +236,19 @@ Test(tool_data, a_vector_on_one_line_may_be_as_long_as_a_vector_can_be)
     free(text);
 }
 
+/* Of half precision, by its content and not its name. */
 Test(tool_data, an_array_of_numpy_is_data_too)
 {
-    static const char header[] = "{'descr': '<u4', 'fortran_order': False, 'shape': (2,), }";
+    static const char header[] = "{'descr': '>f2', 'fortran_order': True, 'shape': (2,), }";
     char path[128];
-    (void)snprintf(path, sizeof path, "%s/data.npy", folder);
+    (void)snprintf(path, sizeof path, "%s/data.csv", folder);
     FILE *file = fopen(path, "wb");
     cr_assert_not_null(file);
     (void)fwrite("\x93NUMPY\x01\x00", 1, 8, file);
     (void)fputc(sizeof header - 1, file);
     (void)fputc(0, file);
     (void)fputs(header, file);
-    (void)fwrite("\x03\0\0\0\x04\0\0\0", 1, 8, file);
+    (void)fwrite("\x42\0\x44\0", 1, 4, file); /* 3, 4 */
     cr_assert_eq(fclose(file), 0);
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     cr_assert_eq(RUN(NULL, "report", "--dir", dir, "--points", path, "--json"), 0, "%s", err);
