@@ -96,7 +96,7 @@ Test(json_fields, refusals_name_key_value_and_remedy)
         {"[]", DPOT_ERR_MALFORMED, "plate must be a JSON object"},
         {"{}", DPOT_ERR_MALFORMED, "plate.weight is missing: say how heavy"},
         {MORE("\"dept\":1"), DPOT_ERR_MALFORMED,
-         "the key plate.dept is not known: check its spelling or remove it"},
+         "the key plate.dept is not known (did you mean depth?): check its spelling or remove it"},
         {"{\"weight\":\"a\"}", DPOT_ERR_MALFORMED, "plate.weight is \"a\": say how heavy"},
         {"{\"weight\":21}", DPOT_ERR_RANGE, "plate.weight is 21: give a number from 0 to 20"},
         {MORE("\"depth\":0"), DPOT_ERR_RANGE, "plate.depth is 0: give a number above 0"},
