@@ -29,10 +29,9 @@
 static const struct option options[] = {
     {"mechanism", "NAME|all",
      "what to audit: a mechanism (laplace), one case of it (laplace-box), all"},
-    {"samples", "N",
-     "reports of each input by the privatizer (default 500000); the client path\n"
-     "                             makes N / 80"},
-    {"confidence", "C", "of all bounds together (default 0.9999)"},
+    {"n-samples", "N 1000..20000000",
+     "reports of each input by the privatizer, the client path makes N / 80 (default 500000)"},
+    {"confidence", "C (0,1)", "of all bounds together (default 0.9999)"},
     {NULL, NULL, NULL},
 };
 
@@ -76,7 +75,7 @@ static dpot_status read_options(struct audit *a)
     dpot_status status =
         option_require(run, "mechanism", "the name of a mechanism, or all", &a->mechanism);
     if (status == DPOT_OK) {
-        status = option_integer(run, "samples", SAMPLES_MIN, SAMPLES_MAX, &a->n_samples);
+        status = option_integer(run, "n-samples", SAMPLES_MIN, SAMPLES_MAX, &a->n_samples);
     }
     if (status == DPOT_OK && option_is_given(run, "confidence")) {
         status = option_positive(run, "confidence", 1, &a->confidence);
@@ -409,7 +408,7 @@ const struct command command_audit = {
         "wpm-sphere, wpm-sphere-large; kpm-groups, kpm-large; laplace-box, -nan, -l1-ball,\n"
         "-l1-ball-large, -dct; gaussian-l2-ball, -l2-ball-large, -box, -dct.\n"
         "Samples cannot detect an error of a few per cent; exact_maximum does.",
-    .example = "dpot audit --mechanism laplace-l1-ball --samples 50000",
+    .example = "dpot audit --mechanism laplace-l1-ball --n-samples 50000",
     .options = options,
     .run = run_audit,
 };

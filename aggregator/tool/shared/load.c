@@ -134,6 +134,11 @@ dpot_status load_measure(struct run *run, const char *name, size_t width, struct
                           option_text(run, name), n_rows);
 }
 
+const char *cost_output_option(const struct run *run)
+{
+    return option_is_given(run, "x") && !option_is_given(run, "v") ? "x" : "v";
+}
+
 void cost_release(struct cost *cost)
 {
     dpot_free_array(NULL, cost->values, cost->n_rows * cost->n_cols, sizeof *cost->values);
