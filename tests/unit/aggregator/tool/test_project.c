@@ -303,7 +303,7 @@ Test(project, wrong_options_are_refused_before_files_are_read)
         {"", "--mu is missing"},
         {"--mu none.csv", "there is no cost"},
         {"--mu none.csv --cost none.csv --x none.csv", "--x does not go with --cost"},
-        {"--mu none.csv --x none.csv", "--v is missing"},
+        {"--mu none.csv --x none.csv", "--metric is missing"},
         {"--mu none.csv --x a --v b", "--metric is missing"},
         {"--mu none.csv --x a --v b --metric taxi", "--metric is taxi"},
         {"--mu none.csv --x a --v b --metric ring", "needs --ring-size"},
