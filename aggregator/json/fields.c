@@ -76,12 +76,18 @@ static const char *find_remedy(const struct json_field *field, char out[REMEDY_S
 static dpot_status refuse(const struct json_field *field, const json_t *value, const char *name,
                           dpot_status status, struct dpot_error *error)
 {
-    char shown[64], text[REMEDY_SIZE];
+    char shown[64], text[REMEDY_SIZE], hint[SPELLING_HINT_SIZE];
+    struct spelling spelling = {.text = json_is_string(value) ? json_string_value(value) : ""};
+    for (const struct json_word *w = field->words; field->kind == JSON_KIND_WORD && w && w->name;
+         w++) {
+        spelling_offer(&spelling, w->name, strlen(w->name));
+    }
+    spelling_hint(&spelling, "", hint);
     const bool has_own =
         field->remedy && (status != DPOT_ERR_RANGE || field->kind == JSON_KIND_WORD);
     json_show(shown, sizeof shown, value);
-    return dpot_error_set(error, status, "%s is %s: %s", name, shown,
-                          has_own ? field->remedy : find_remedy(field, text));
+    return dpot_error_set(error, status, "%s is %s: %s%s", name, shown,
+                          has_own ? field->remedy : find_remedy(field, text), hint);
 }
 
 /* ---- members ---- */

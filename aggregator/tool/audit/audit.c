@@ -4,6 +4,7 @@
 #include "audit/direct.h"
 #include "base/alloc.h"
 #include "base/rng_seeded.h"
+#include "files/spelling.h"
 #include "solve/run/workers.h"
 #include "tool/audit/verdict.h"
 #include "tool/shared/options.h"
@@ -69,6 +70,16 @@ static size_t count_matches(const char *wanted)
     return n;
 }
 
+static void suggest_subject(const char *wanted, char hint[SPELLING_HINT_SIZE])
+{
+    struct spelling spelling = {.text = wanted};
+    for (size_t i = 0; subject_names[i]; i++) { /* the mechanism, then one case of it */
+        spelling_offer(&spelling, subject_names[i], strcspn(subject_names[i], "-"));
+        spelling_offer(&spelling, subject_names[i], strlen(subject_names[i]));
+    }
+    spelling_hint(&spelling, "", hint);
+}
+
 static dpot_status read_options(struct audit *a)
 {
     struct run *run = a->run;
@@ -89,10 +100,12 @@ static dpot_status read_options(struct audit *a)
     }
     a->n_subjects = count_matches(a->mechanism);
     if (a->n_subjects == 0) {
+        char hint[SPELLING_HINT_SIZE];
+        suggest_subject(a->mechanism, hint);
         return RUN_USAGE(run,
                          "--mechanism is %.40s: choose all, wpm, kpm, exponential, laplace or "
-                         "gaussian, or a case of one (dpot audit --help)",
-                         a->mechanism);
+                         "gaussian, or a case of one (dpot audit --help)%s",
+                         a->mechanism, hint);
     }
     return DPOT_OK;
 }

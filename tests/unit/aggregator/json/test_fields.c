@@ -108,6 +108,8 @@ Test(json_fields, refusals_name_key_value_and_remedy)
         {MORE("\"is_flat\":0"), DPOT_ERR_MALFORMED, "plate.is_flat is 0: give true or false"},
         {MORE("\"shape\":\"oval\""), DPOT_ERR_RANGE,
          "plate.shape is \"oval\": choose round or square"},
+        {MORE("\"shape\":\"suqare\""), DPOT_ERR_RANGE,
+         "plate.shape is \"suqare\": choose round or square (did you mean square?)"},
         {MORE("\"shape\":{}"), DPOT_ERR_MALFORMED,
          "plate.shape is an object: choose round or square"},
         {MORE("\"name\":\"12345678\""), DPOT_ERR_RANGE, "plate.name has 8 bytes: use at most 7"},

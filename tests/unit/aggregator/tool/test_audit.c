@@ -87,5 +87,6 @@ Test(audit_command, refuses_unknown_options)
     expect_exit("audit --mechanism lap", 2, "laplace");
     expect_exit("audit --mechanism kpm --n-samples 10", 2, "1000");
     expect_exit("audit --mechanism kpm --confidence 1", 2, "below 1");
+    expect_exit("audit --mechanism laplce", 2, "(did you mean laplace?)");
     expect_exit("audit --mechanism kpm --confidence 0", 2, "confidence");
 }
