@@ -148,7 +148,7 @@ collect() {
     "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data "$dir/devices.csv" \
         --devices "$devices" --duplicates 0.05 --durable "$here/devices" \
         --epsilon-cap "$(awk "BEGIN { print 2 * $epsilon }")" --out "$here/$1" --json >"$here/$1.json"
-    admin pool "$id" --export "$here/$1/pool.npy" >"$here/$1.pool.json"
+    admin pool "$id" --out "$here/$1/pool.npy" >"$here/$1.pool.json"
     admin campaign fetch "$id" --pin "$pin" --out "$here/$1.signed" >/dev/null
 }
 
@@ -173,7 +173,7 @@ predict() {
 judge() {
     "$bin/dpot" estimate --campaign "$2" --pool "$here/$1/pool.npy" --out "$here/$1/estimate.csv" --quiet --json >"$here/$1.estimate.json"
     "$bin/dpot" evaluate --campaign "$2" --data "$dir/devices.csv" --devices "$devices" \
-        --out "$here/$1/users.csv" --points "$here/$1/points.csv" --json >"$here/$1.cost.json"
+        --out "$here/$1/users.csv" --points-out "$here/$1/points.csv" --json >"$here/$1.cost.json"
     worst_with_people "$here/$1/points.csv" "$here/$1/population_true.csv" >"$here/$1.worst"
     w1 "$1" "$here/$1/estimate.csv" >"$here/$1.w1"
     predict "$1" "$2"
@@ -259,7 +259,7 @@ SPEC
     admin campaign open "$id" >/dev/null
     "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data "$here/devices.csv" \
         --devices "$circle_devices" --out "$here/run" --json >"$here/run.json"
-    admin pool "$id" --export "$here/pool.csv" --coefficients >"$here/pool.json"
+    admin pool "$id" --out "$here/pool.csv" --coefficients >"$here/pool.json"
     rm -f "$here/devices.csv"
 
     step "Half circle: a job trains a generator on the pool"
@@ -267,7 +267,7 @@ SPEC
     admin job start generator --campaign "$id" steps=3000 atoms=2000 sinkhorn=30 --wait >"$here/job.json"
     trained=$(($(date +%s) - trained))
     admin artifact get "$(json "$here/job.json" artifact)" --out "$here/model.onnx" >"$here/artifact.json"
-    "$bin/dpot" generator sample --model "$here/model.onnx" --n 1000 --seed 1 --quiet --out "$here/generated.csv" >/dev/null
+    "$bin/dpot" generator sample --model "$here/model.onnx" --n-samples 1000 --seed 1 --quiet --out "$here/generated.csv" >/dev/null
     circle 1000 2 >"$here/true.csv"
     circle 1000 3 >"$here/other.csv"
     head -n 1000 "$here/pool.csv" >"$here/private.csv"
@@ -339,7 +339,7 @@ region_cost() {
 region_average() { # OUT GROUP...
     to=$1
     shift
-    "$bin/dpot" barycenter --group "$@" --support $region_points --exact --bound none --seed 1 --quiet --json \
+    "$bin/dpot" barycenter --group-files "$@" --support $region_points --exact --lower-bound none --seed 1 --quiet --json \
         --out "$to.csv" >"$to.json"
     region_cost "$to.csv" >"$to.cost"
 }
@@ -359,11 +359,11 @@ SPEC
         --devices $((4 * region_devices)) --out "$here/run-$1" --json >"$here/run-$1.json"
     step "Four regions: a job deconvolves each region's $1 reports and averages them"
     admin job start barycenter --campaign "$id" support=$region_points seed=1 --wait >"$here/job.json"
-    admin artifact get "$(json "$here/job.json" artifact)" --out "$here/$1.csv" --groups-out "$here/$1-deconvolved.csv" \
+    admin artifact get "$(json "$here/job.json" artifact)" --out "$here/$1.csv" --deconvolved-out "$here/$1-deconvolved.csv" \
         >"$here/$1.json"
     region_cost "$here/$1.csv" >"$here/$1.cost"
     for g in 0 1 2 3; do
-        admin pool "$id" --export "$here/raw-$g.csv" --group $g >/dev/null
+        admin pool "$id" --out "$here/raw-$g.csv" --group $g >/dev/null
     done
 }
 region_picture() {
@@ -436,7 +436,7 @@ fi
 here=$dir/epsilon-$epsilon
 spec kpm 1e-9 >"$dir/guess.spec"
 "$bin/dpot" evaluate --campaign "$dir/guess.spec" --data "$dir/devices.csv" --devices "$devices" --quiet --json \
-    --points "$dir/guess-points.csv" >"$dir/guess.cost.json"
+    --points-out "$dir/guess-points.csv" >"$dir/guess.cost.json"
 worst_with_people "$dir/guess-points.csv" "$here/fitted/population_true.csv" >"$dir/guess.worst"
 awk 'BEGIN { for (i = 0; i < 384; i++) print 1 / 384 }' >"$dir/guess.csv"
 w1 fitted "$dir/guess.csv" >"$dir/guess.w1"

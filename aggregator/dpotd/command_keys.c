@@ -139,7 +139,7 @@ const struct command command_keys_list = {
 
 static const struct option add_options[] = {
     {"config", "FILE", "dpotd.json"},
-    {"days", "N", "how long it is valid (1 to 3650, default 400)"},
+    {"days", "N 1..3650", "how long it is valid (default 400)"},
     {NULL, NULL, NULL},
 };
 

@@ -1,3 +1,4 @@
+#include "files/spelling.h"
 #include "jobs/job.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@ static const struct job_kind *const table[] = {&job_base_measure, &job_estimate,
 
 static dpot_status refuse(const char *name, struct dpot_error *error)
 {
-    char names[160];
+    char names[160], hint[SPELLING_HINT_SIZE];
+    struct spelling spelling = {.text = name};
     int len = 0;
     names[0] = '\0';
     for (size_t i = 0; i < N_KINDS && len >= 0 && (size_t)len < sizeof names; i++) {
@@ -18,8 +20,11 @@ static dpot_status refuse(const char *name, struct dpot_error *error)
                         : i + 1 == N_KINDS ? " or "
                                            : ", ",
                         table[i]->name);
+        spelling_offer(&spelling, table[i]->name, strlen(table[i]->name));
     }
-    return dpot_error_set(error, DPOT_ERR_RANGE, "kind is \"%.40s\": choose %s", name, names);
+    spelling_hint(&spelling, "", hint);
+    return dpot_error_set(error, DPOT_ERR_RANGE, "kind is \"%.40s\": choose %s%s", name, names,
+                          hint);
 }
 
 dpot_status job_kind_find(const char *name, const struct job_kind **kind, struct dpot_error *error)

@@ -1,5 +1,7 @@
 #include "json/fields.h"
 
+#include "files/spelling.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,12 +76,18 @@ static const char *find_remedy(const struct json_field *field, char out[REMEDY_S
 static dpot_status refuse(const struct json_field *field, const json_t *value, const char *name,
                           dpot_status status, struct dpot_error *error)
 {
-    char shown[64], text[REMEDY_SIZE];
+    char shown[64], text[REMEDY_SIZE], hint[SPELLING_HINT_SIZE];
+    struct spelling spelling = {.text = json_is_string(value) ? json_string_value(value) : ""};
+    for (const struct json_word *w = field->words; field->kind == JSON_KIND_WORD && w && w->name;
+         w++) {
+        spelling_offer(&spelling, w->name, strlen(w->name));
+    }
+    spelling_hint(&spelling, "", hint);
     const bool has_own =
         field->remedy && (status != DPOT_ERR_RANGE || field->kind == JSON_KIND_WORD);
     json_show(shown, sizeof shown, value);
-    return dpot_error_set(error, status, "%s is %s: %s", name, shown,
-                          has_own ? field->remedy : find_remedy(field, text));
+    return dpot_error_set(error, status, "%s is %s: %s%s", name, shown,
+                          has_own ? field->remedy : find_remedy(field, text), hint);
 }
 
 /* ---- members ---- */
@@ -263,21 +271,27 @@ static bool is_read(const struct json_field *field, const struct json_case *whic
 static dpot_status check_key(const char *path, const char *key, const struct json_field *fields,
                              const struct json_case *which, struct dpot_error *error)
 {
-    char name[NAME_SIZE];
+    char name[NAME_SIZE], hint[SPELLING_HINT_SIZE];
+    struct spelling spelling = {.text = key};
     const struct json_field *other = NULL;
     for (const struct json_field *row = fields; row->key; row++) {
         if (strcmp(row->key, key) == 0 && is_read(row, which)) {
             return DPOT_OK;
         }
         other = strcmp(row->key, key) == 0 ? row : other;
+        if (is_read(row, which) && row->kind != JSON_KIND_REFUSED) {
+            spelling_offer(&spelling, row->key, strlen(row->key));
+        }
     }
     join_key(name, path, key);
+    spelling_hint(&spelling, "", hint);
     return other && which
                ? dpot_error_set(error, DPOT_ERR_MALFORMED,
                                 "%s goes with %s: %s does not use it, remove it", name,
                                 other->goes_with, which->name)
                : dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                "the key %s is not known: check its spelling or remove it", name);
+                                "the key %s is not known%s: check its spelling or remove it", name,
+                                hint);
 }
 
 dpot_status json_read_fields(const json_t *object, const char *path,

@@ -3,6 +3,7 @@
 #include "base/crypto.h"
 #include "cli/program.h"
 #include "dpot/dpot.h"
+#include "tool/aliases.h"
 #include "tool/shared/commands.h"
 #include "tool/shared/table.h"
 
@@ -14,29 +15,14 @@ static const struct command *const commands[] = {
     &command_ot,
     &command_base_measure,
     &command_barycenter,
+    &command_estimate,
     &command_deconvolve,
     &command_generator_train,
     &command_generator_sample,
     &command_generator_evaluate,
     &command_generator_classifier,
-    &command_estimate,
-    &command_evaluate,
     &command_plan,
-    &command_calibrate_laplace,
-    &command_calibrate_gaussian,
-    &command_audit,
-    &command_account_compose,
-    &command_account_shuffle,
-    &command_central_barycenter,
-    &command_central_coreset,
-    &command_central_ledger,
-    &command_central_ot_cost,
-    &command_central_transport_map,
-    &command_convert,
-    &command_plot_heatmap,
-    &command_plot_points,
-    &command_plot_curves,
-    &command_plot_sheet,
+    &command_evaluate,
     &command_simulate,
     &command_population,
     &command_campaign_create,
@@ -52,12 +38,39 @@ static const struct command *const commands[] = {
     &command_job_show,
     &command_job_cancel,
     &command_artifact_get,
+    &command_calibrate_laplace,
+    &command_calibrate_gaussian,
+    &command_account_compose,
+    &command_account_shuffle,
+    &command_audit,
+    &command_central_barycenter,
+    &command_central_coreset,
+    &command_central_ledger,
+    &command_central_ot_cost,
+    &command_central_transport_map,
+    &command_plot_heatmap,
+    &command_plot_points,
+    &command_plot_curves,
+    &command_plot_sheet,
+    &command_convert,
     NULL,
 };
 
+/* As in the manual. */
+static const struct section sections[] = {
+    {"Transport", &command_project},
+    {"Estimates from a pool", &command_estimate},
+    {"Planning and simulation", &command_plan},
+    {"Administration", &command_campaign_create},
+    {"Privacy accounting", &command_calibrate_laplace},
+    {"Trusted curator", &command_central_barycenter},
+    {"Pictures and files", &command_plot_heatmap},
+    {NULL, NULL},
+};
+
 static const struct option general_options[] = {
-    {"seed", "N", "make a run reproducible (simulation and solvers only)"},
-    {"threads", "N", "threads to use (default: all cores)"},
+    {"seed", "N 0..", "make a run reproducible (simulation and solvers only)"},
+    {"threads", "N 1..1024", "threads to use (default: all cores)"},
     {NULL, NULL, NULL},
 };
 
@@ -95,6 +108,8 @@ const struct program dpot_program = {
                "simulation, and admin calls to a running dpotd.",
     .example = "dpot ot --x a.csv --y b.csv --metric euclidean --exact",
     .commands = commands,
+    .sections = sections,
+    .aliases = tool_aliases,
     .exit_codes = EXIT_CODES_ALL,
     .options = general_options,
     .begin = begin,

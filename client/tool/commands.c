@@ -137,19 +137,21 @@ static dpot_status run_enroll(struct run *run)
 }
 
 static const struct option enroll_options[] = {
-    {"dir", "D", "folder of this device; enroll makes it"},
-    {"server", "URL", "of the aggregator: https://... or http://..."},
+    {"dir", "DIR", "folder of this device; enroll makes it"},
+    {"server", "URL", "the aggregator, http:// or https://"},
     {"campaign", "ID", "32 hexadecimal digits"},
-    {"pin", "KEY", "signing key of the aggregator, 64 hexadecimal digits"},
-    {"campaign-cap", "E", "epsilon (or rho) of one campaign, at most"},
+    {"pin", "KEY", "the signing key to trust, 64 hex digits"},
+    {"campaign-cap", "E", "epsilon (or rho) of one campaign, at most: above 0 and below 2^31"},
     {"window-cap", "E", "the same of any window of time"},
-    {"window-seconds", "S", "length of the window"},
+    {"window-seconds", "S 1..999999999999999999", "length of the window"},
     {"lifetime-cap", "E", "the same for the lifetime of the folder"},
-    {"delta-cap", "D", "delta of each of the three caps (default 0)"},
+    {"delta-cap", "D [0,1)", "delta of each of the three caps (default 0)"},
     {"accountant", "basic|zcdp", "for the lifetime of the folder (default basic)"},
-    {"group", "G", "number, from 0 (default), of the label that reports carry openly"},
-    {"spool-max", "BYTES", "a campaign's reports take an eighth of it (16 MiB; 0: no cap)"},
-    {"ca-file", "F.pem", "certificates to trust instead of the system's"},
+    {"group", "G 0..4294967295",
+     "number, from 0 (default), of the label that reports carry openly"},
+    {"max-spool", "BYTES 0..999999999999999999",
+     "a campaign's reports take an eighth of it (16 MiB; 0: no cap)"},
+    {"ca-file", "F", "certificates to trust (PEM; default: the system's)"},
     {NULL, NULL, NULL},
 };
 
@@ -168,7 +170,7 @@ const struct command command_enroll = {
         "--delta-cap is\n"
         "refused. Each campaign has its own group, kept when it is enrolled again without --group. "
         "A\n"
-        "campaign whose eighth of --spool-max is full drops the reports that wait for newer ones "
+        "campaign whose eighth of --max-spool is full drops the reports that wait for newer ones "
         "and\n"
         "counts them. Run it again to learn of a new revision. Exit code 7: the server has closed "
         "the\n"
@@ -218,7 +220,7 @@ static void warn_of_drops(const struct run *run, const struct session *s, uint64
     const uint64_t n = count_spool_drops(s->client) - n_dropped_before;
     if (n > 0 && !run->is_quiet) {
         run_warn(run,
-                 "the queue is full (--spool-max %llu): reports that waited were dropped: %llu. "
+                 "the queue is full (--max-spool %llu): reports that waited were dropped: %llu. "
                  "What they cost stays spent",
                  (unsigned long long)s->settings.spool_max, (unsigned long long)n);
     }
@@ -285,7 +287,7 @@ static dpot_status run_report(struct run *run)
 }
 
 static const struct option report_options[] = {
-    {"dir", "D", "folder of this device"},
+    {"dir", "DIR", "folder of this device"},
     {"points", "F|-", "rows of coordinates"},
     {"weighted", NULL, "the last column of --points is a weight"},
     {"histogram", "F|-", "one number a line over the campaign's domain"},
@@ -386,7 +388,7 @@ static dpot_status run_withdraw(struct run *run)
 }
 
 static const struct option consent_options[] = {
-    {"dir", "D", "folder of this device"},
+    {"dir", "DIR", "folder of this device"},
     {NULL, NULL, NULL},
 };
 

@@ -237,7 +237,7 @@ static dpot_status run_flush(struct run *run)
     struct session s = {0};
     struct flush flush = {0};
     double wait_s = DEFAULT_WAIT_S;
-    dpot_status status = option_number(run, "wait", 0, WAIT_MAX_S, &wait_s);
+    dpot_status status = option_number(run, "wait-seconds", 0, WAIT_MAX_S, &wait_s);
     if (status == DPOT_OK) {
         status = open_session(&s, run);
     }
@@ -258,8 +258,8 @@ static dpot_status run_flush(struct run *run)
 }
 
 static const struct option options[] = {
-    {"dir", "D", "folder of this device"},
-    {"wait", "SECONDS", "for what is not due yet (default 10)"},
+    {"dir", "DIR", "folder of this device"},
+    {"wait-seconds", "S [0,1000000]", "for what is not due yet (default 10)"},
     {NULL, NULL, NULL},
 };
 
@@ -280,7 +280,7 @@ const struct command command_flush = {
         "could not be reached or refused for now; 7: something is still pending, or was dropped "
         "because\n"
         "its round or revision is closed (enroll again).",
-    .example = "dpot-device flush --dir device --wait 30",
+    .example = "dpot-device flush --dir device --wait-seconds 30",
     .options = options,
     .n_required = 1,
     .run = run_flush,

@@ -39,7 +39,7 @@ static const struct {
     {"config.lifetime_delta_cap", "--delta-cap"},
     {"config.window_seconds", "--window-seconds"},
     {"config.group", "--group"},
-    {"config.spool_max_bytes", "--spool-max"},
+    {"config.spool_max_bytes", "--max-spool"},
     {"config.work_max_ms", "the limit of dpot-device"},
     {"config.accountant", "--accountant"},
     {"DPOT_ACCOUNTANT_BASIC", "basic"},

@@ -18,7 +18,7 @@
 #define CHECKSUM_LEN (sizeof CHECKSUM_LINE - 1 + 2 * DPOT_HASH_LEN + 1) /* with its line end */
 #define REMEDY "run dpot-device enroll again"
 #define CHANGE                                                                                     \
-    "Run dpot-device enroll again: it takes the caps, --server, --pin, --ca-file, --spool-max "    \
+    "Run dpot-device enroll again: it takes the caps, --server, --pin, --ca-file, --max-spool "    \
     "and the "                                                                                     \
     "--group of each campaign, and writes the file anew"
 #define TEXT_RANGE "one line of at most 1099 bytes"
@@ -237,7 +237,7 @@ static const struct {
     {"delta_cap", "delta-cap", "0 (no delta at all) to below 1", false},
     {"ca_file", "ca-file", TEXT_RANGE, false},
     {"group", "group", "a whole number from 0 to 2^32 - 1", false},
-    {"spool_max", "spool-max", "a whole number of bytes from 0 (no cap) to 10^18 - 1", false},
+    {"spool_max", "max-spool", "a whole number of bytes from 0 (no cap) to 10^18 - 1", false},
 };
 
 static dpot_status take_options(struct run *run, struct settings *settings)

@@ -201,7 +201,7 @@ static dpot_status run_status(struct run *run)
 }
 
 static const struct option options[] = {
-    {"dir", "D", "folder of this device"},
+    {"dir", "DIR", "folder of this device"},
     {"campaign", "ID", "report what this campaign spent, not the one enrolled last"},
     {NULL, NULL, NULL},
 };

@@ -21,10 +21,22 @@
 
 struct option {
     const char *name;  /* without the dashes; NULL ends a list */
-    const char *value; /* placeholder in --help; NULL: a flag. F and SPEC at its start mean a file
-                          name; "F...": one file or more, the second and further ones become
-                          operands */
+    const char *value; /* placeholder in --help, with the set or the range of the values
+                          (cli/values.h); NULL: a flag. "F...": one file or more, the second and
+                          further ones become operands */
     const char *help;  /* one line */
+};
+
+/* A former spelling of an option. It is taken as before, and shown nowhere. */
+struct option_alias {
+    const char *command; /* NULL: every command that has the option; NULL and old NULL: the end */
+    const char *old, *name;
+};
+
+/* A heading of --help, before the command where its section begins. */
+struct section {
+    const char *title; /* NULL ends a list */
+    const struct command *first;
 };
 
 struct run;
@@ -47,7 +59,9 @@ struct program {
     const char *summary; /* what --help begins with */
     const char *example;
     const struct command *const *commands; /* ends with NULL */
+    const struct section *sections;        /* NULL: none */
     const struct option *options; /* of every command, with --json, --quiet, --help; NULL: none */
+    const struct option_alias *aliases; /* NULL: none */
 
     /* Optional: called before a command runs, and after it, also after a failure of either. */
     dpot_status (*begin)(struct run *run);

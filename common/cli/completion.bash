@@ -1,10 +1,22 @@
-# Bash completion of dpot, dpotd and dpot-device: the program lists what may follow the words so
-# far; where it lists nothing, bash offers file names.
+# Bash completion of dpot, dpotd and dpot-device. The program lists what may follow the words so
+# far, from its tables; <files> and <folders> stand for names that bash completes.
 _dpot() {
     local IFS=$'\n'
-    local words
-    words=$("$1" completion "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
+    local current=$2 before=() words word
+    [ "$current" != = ] || current=
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do # bash splits --name=value at the sign
+        [ "$word" = = ] || before+=("$word")
+    done
+    words=$("$1" completion "${before[@]}" 2>/dev/null)
+    COMPREPLY=()
+    case $words in
+    *'<folders>'*) compopt -o dirnames ;;
+    *'<files>'*)
+        [ "${current:0:1}" = - ] || words=${words//--*$'\n'/}
+        compopt -o default
+        ;;
+    esac
     # shellcheck disable=SC2207 # one word a line, none with a pattern
-    COMPREPLY=($(compgen -W "$words" -- "$2"))
+    COMPREPLY=($(compgen -W "${words//<*>/}" -- "$current"))
 }
-complete -o default -F _dpot dpot dpotd dpot-device
+complete -F _dpot dpot dpotd dpot-device

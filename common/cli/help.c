@@ -2,16 +2,25 @@
 
 #include "cli/options.h"
 #include "cli/program.h"
+#include "cli/values.h"
 
 #include <string.h>
+
+#define LEFT_WIDTH 26 /* columns of an option and its placeholder */
 
 static void print_options(FILE *stream, const struct option *options)
 {
     for (const struct option *o = options; o && o->name; o++) {
-        char left[64];
-        (void)snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "",
-                       o->value ? o->value : "");
-        (void)fprintf(stream, "  %-26s %s\n", left, o->help);
+        char left[64 + VALUES_TEXT_SIZE], shown[VALUES_TEXT_SIZE] = "",
+                                          range[VALUES_TEXT_SIZE] = "";
+        if (o->value) {
+            values_name(o->value, shown);
+            values_range(o->value, range);
+        }
+        (void)snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", shown);
+        const bool is_long = strlen(left) > LEFT_WIDTH;
+        (void)fprintf(stream, "  %-*s%s%*s %s%s%s\n", LEFT_WIDTH, left, is_long ? "\n  " : "",
+                      is_long ? LEFT_WIDTH : 0, "", o->help, *range ? "; " : "", range);
     }
 }
 
@@ -26,7 +35,9 @@ void help_print_command(FILE *stream, const struct program *program, const struc
 {
     (void)fprintf(stream, "usage: %s %s", program->name, command->name);
     for (size_t i = 0; i < command->n_required; i++) {
-        (void)fprintf(stream, " --%s %s", command->options[i].name, command->options[i].value);
+        char shown[VALUES_TEXT_SIZE];
+        values_name(command->options[i].value, shown);
+        (void)fprintf(stream, " --%s %s", command->options[i].name, shown);
     }
     (void)fprintf(stream, "%s%s [options]\n\n%s\n\n%s\n", command->operands ? " " : "",
                   command->operands ? command->operands : "", command->summary, command->details);
@@ -56,14 +67,26 @@ static void print_exit_codes(FILE *stream, unsigned codes)
     }
 }
 
+static void print_title(FILE *stream, const struct program *program, const struct command *command)
+{
+    for (const struct section *s = program->sections; s && s->title; s++) {
+        if (s->first == command) {
+            (void)fprintf(stream, "\n%s:\n", s->title);
+        }
+    }
+}
+
 void help_print_program(FILE *stream, const struct program *program)
 {
     const char *name = program->name;
     (void)fprintf(stream,
-                  "usage: %s COMMAND [options]     %s COMMAND --help     %s --version\n\n%s\n\n"
-                  "Commands:\n",
-                  name, name, name, program->summary);
+                  "usage: %s COMMAND [options]     %s help COMMAND     %s --version\n\n%s\n", name,
+                  name, name, program->summary);
+    if (!program->sections) {
+        (void)fputs("\nCommands:\n", stream);
+    }
     for (const struct command *const *c = program->commands; *c; c++) {
+        print_title(stream, program, *c);
         (void)fprintf(stream, "  %-22s %s\n", (*c)->name, (*c)->summary);
     }
     print_general_options(stream, program);
@@ -85,17 +108,6 @@ size_t help_print_group(FILE *stream, const struct program *program, const char 
 
 /* ---- completion ---- */
 
-/* Whether `word` is one of these options and its value comes next. */
-static bool wants_value(const struct option *options, const char *word)
-{
-    for (const struct option *o = options; o && o->name; o++) {
-        if (o->value && strncmp(word, "--", 2) == 0 && strcmp(word + 2, o->name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The first words of all commands, once for each group, or the second ones of a group. */
 static void print_words(FILE *stream, const struct program *program, const char *group)
 {
@@ -110,23 +122,99 @@ static void print_words(FILE *stream, const struct program *program, const char 
     }
 }
 
+/* The option that `word` is, or whose value it stands before; NULL: none. */
+static const struct option *find_in(const struct option *const lists[3], const char *word)
+{
+    for (size_t l = 0; l < 3 && strncmp(word, "--", 2) == 0; l++) {
+        for (const struct option *o = lists[l]; o && o->name; o++) {
+            if (strcmp(word + 2, o->name) == 0) {
+                return o;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void print_kind(FILE *stream, const char *value)
+{
+    if (values_are_files(value)) {
+        (void)fputs("<files>\n", stream);
+    } else if (values_are_folders(value)) {
+        (void)fputs("<folders>\n", stream);
+    }
+}
+
+static void print_values(FILE *stream, const char *value)
+{
+    size_t len = 0;
+    print_kind(stream, value);
+    for (const char *at = value; strchr(value, '|') && (len = values_next_word(&at)) > 0;
+         at += len) {
+        (void)fprintf(stream, "%.*s\n", (int)len, at);
+    }
+}
+
+/* Flags and lists of files may be repeated; another option is not offered again. */
+static bool is_offered(const struct option *option, int n_words, char **words)
+{
+    for (int i = 0; i < n_words && option->value && strcmp(option->value, "F...") != 0; i++) {
+        if (strncmp(words[i], "--", 2) == 0 && strcmp(words[i] + 2, option->name) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void print_names(FILE *stream, const struct option *options, int n_words, char **words)
+{
+    for (const struct option *o = options; o && o->name; o++) {
+        if (is_offered(o, n_words, words)) {
+            (void)fprintf(stream, "--%s\n", o->name);
+        }
+    }
+}
+
+/* What may follow: a value of the last option, or options and operands. */
+static void print_next(FILE *stream, const struct program *program, const struct command *command,
+                       int n_words, char **words)
+{
+    const struct option *const lists[] = {command->options, program->options, options_of_all};
+    const struct option *last = n_words > 0 ? find_in(lists, words[n_words - 1]) : NULL;
+    if (last && last->value) {
+        print_values(stream, last->value);
+        return;
+    }
+    for (size_t l = 0; l < 3; l++) {
+        print_names(stream, lists[l], n_words, words);
+    }
+    bool takes_files = command->operands && values_are_files(command->operands);
+    for (int i = 0; i < n_words && !takes_files; i++) {
+        const struct option *o = find_in(lists, words[i]);
+        takes_files = o && o->value && strcmp(o->value, "F...") == 0;
+    }
+    if (takes_files) {
+        print_kind(stream, "F");
+    } else if (command->operands) {
+        print_values(stream, command->operands);
+    }
+}
+
 void help_print_completion(FILE *stream, const struct program *program, int n_words, char **words)
 {
     int n = 0;
+    if (n_words > 0 && strcmp(words[0], "help") == 0) {
+        n_words--;
+        words++;
+        if (program_find(program, n_words, words, &n)) {
+            return;
+        }
+    } else if (n_words == 0) {
+        (void)fputs("help\n", stream);
+    }
     const struct command *command = program_find(program, n_words, words, &n);
     if (!command) {
         print_words(stream, program, n_words > 0 ? words[0] : NULL);
         return;
     }
-    const struct option *const lists[] = {command->options, program->options, options_of_all};
-    for (size_t l = 0; l < 3; l++) {
-        if (wants_value(lists[l], words[n_words - 1])) {
-            return;
-        }
-    }
-    for (size_t l = 0; l < 3; l++) {
-        for (const struct option *o = lists[l]; o && o->name; o++) {
-            (void)fprintf(stream, "--%s\n", o->name);
-        }
-    }
+    print_next(stream, program, command, n_words - n, words + n);
 }

@@ -1,6 +1,8 @@
 #include "cli/options.h"
 
+#include "cli/values.h"
 #include "files/number.h"
+#include "files/spelling.h"
 
 #include <float.h>
 #include <string.h>
@@ -17,16 +19,21 @@ const struct option options_of_all[] = {
 
 /* ---- the command line ---- */
 
+static bool is_name(const char *name, const char *text, size_t len)
+{
+    return strlen(name) == len && memcmp(name, text, len) == 0;
+}
+
 /* Index of the option in run->values: the command's, the program's, then those of all. */
-static size_t find_option(const struct run *run, const char *name, size_t name_len,
-                          const struct option **found)
+static size_t find_current(const struct run *run, const char *name, size_t name_len,
+                           const struct option **found)
 {
     size_t n = 0;
     const struct option *const lists[] = {run->command->options, run->program->options,
                                           options_of_all};
     for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
         for (const struct option *o = lists[l]; o && o->name; o++, n++) {
-            if (strlen(o->name) == name_len && memcmp(o->name, name, name_len) == 0) {
+            if (is_name(o->name, name, name_len)) {
                 *found = o;
                 return n;
             }
@@ -34,6 +41,37 @@ static size_t find_option(const struct run *run, const char *name, size_t name_l
     }
     *found = NULL;
     return OPTIONS_MAX;
+}
+
+/* The same, by a former spelling too. */
+static size_t find_option(const struct run *run, const char *name, size_t name_len,
+                          const struct option **found)
+{
+    const size_t n = find_current(run, name, name_len, found);
+    for (const struct option_alias *a = run->program->aliases; !*found && a && a->old; a++) {
+        if (is_name(a->old, name, name_len) &&
+            (!a->command || strcmp(a->command, run->command->name) == 0)) {
+            return find_current(run, a->name, strlen(a->name), found);
+        }
+    }
+    return n;
+}
+
+static dpot_status refuse_option(struct run *run, const char *name, size_t name_len)
+{
+    char hint[SPELLING_HINT_SIZE];
+    struct spelling spelling = {.text = name, .len = name_len};
+    const struct option *const lists[] = {run->command->options, run->program->options,
+                                          options_of_all};
+    for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
+        for (const struct option *o = lists[l]; o && o->name; o++) {
+            spelling_offer(&spelling, o->name, strlen(o->name));
+        }
+    }
+    spelling_hint(&spelling, "--", hint);
+    return RUN_USAGE(run, "option --%.*s is not known%s: see %s %s --help",
+                     name_len < 60 ? (int)name_len : 60, name, hint, run->program->name,
+                     run->command->name);
 }
 
 /* The arguments of "see %s %s --help". */
@@ -67,19 +105,20 @@ static dpot_status find_value(struct run *run, const struct option *option, cons
                               const char *next, const char **value)
 {
     const char *name = option->name;
+    char shown[VALUES_TEXT_SIZE];
+    values_name(option->value, shown);
     *value = equals ? equals + 1 : next;
     if (!*value) {
-        return RUN_USAGE(run, "option --%s has no value: give --%s %s", name, name, option->value);
+        return RUN_USAGE(run, "option --%s has no value: give --%s %s", name, name, shown);
     }
     if (!equals && strncmp(next, "--", 2) == 0) { /* more likely forgotten than meant */
         return RUN_USAGE(run,
                          "option --%s has no value before %.60s: give --%s %s (a value that begins "
                          "with two dashes as --%s=VALUE)",
-                         name, next, name, option->value, name);
+                         name, next, name, shown, name);
     }
-    return **value
-               ? DPOT_OK
-               : RUN_USAGE(run, "option --%s is empty: give --%s %s", name, name, option->value);
+    return **value ? values_check(run, option, *value)
+                   : RUN_USAGE(run, "option --%s is empty: give --%s %s", name, name, shown);
 }
 
 /* Takes the option argv[*i] and its value; advances *i when that is the next argument. */
@@ -91,7 +130,7 @@ static dpot_status take_option(struct run *run, int argc, char **argv, int *i)
     const struct option *option = NULL;
     const size_t n = find_option(run, name, name_len, &option);
     if (!option || n >= OPTIONS_MAX) {
-        return RUN_USAGE(run, "option --%.60s is not known: see %s %s --help", name, SEE(run));
+        return refuse_option(run, name, name_len);
     }
     if (run->values[n] && !is_repeatable(option)) {
         return RUN_USAGE(run, "option --%s is given twice: give it once", option->name);
@@ -147,8 +186,9 @@ static dpot_status check_required(struct run *run)
     for (size_t i = 0; i < command->n_required; i++) {
         const struct option *o = &command->options[i];
         if (!run->values[i]) {
-            return RUN_USAGE(run, "option --%s is missing: give --%s %s", o->name, o->name,
-                             o->value);
+            char shown[VALUES_TEXT_SIZE];
+            values_name(o->value, shown);
+            return RUN_USAGE(run, "option --%s is missing: give --%s %s", o->name, o->name, shown);
         }
     }
     return DPOT_OK;

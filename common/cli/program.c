@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/object.h"
 #include "cli/options.h"
+#include "files/spelling.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -58,9 +59,23 @@ static bool list_group(const struct program *program, const char *group, char *o
     return last != NULL;
 }
 
+/* The nearest first word of a command, or the nearest word of a group; "" when none is near. */
+static void suggest_command(const struct program *program, const char *group, const char *text,
+                            char hint[SPELLING_HINT_SIZE])
+{
+    struct spelling spelling = {.text = text};
+    for (const struct command *const *c = program->commands; *c; c++) {
+        const char *word = group ? command_word_in(*c, group) : (*c)->name;
+        if (word) {
+            spelling_offer(&spelling, word, strcspn(word, " "));
+        }
+    }
+    spelling_hint(&spelling, "", hint);
+}
+
 static int refuse_command(const struct program *program, int n, char **words)
 {
-    char group[200];
+    char group[200], hint[SPELLING_HINT_SIZE];
     const char *name = program->name;
     if (n == 0) {
         (void)fprintf(stderr, "%s: a command is missing: see %s --help\n", name, name);
@@ -69,14 +84,16 @@ static int refuse_command(const struct program *program, int n, char **words)
                       "%s: the command comes first, then its options, not %s: see %s --help\n",
                       name, words[0], name);
     } else if (!list_group(program, words[0], group, sizeof group)) {
-        (void)fprintf(stderr, "%s: \"%.60s\" is not a command: see %s --help\n", name, words[0],
-                      name);
+        suggest_command(program, NULL, words[0], hint);
+        (void)fprintf(stderr, "%s: \"%.60s\" is not a command%s: see %s --help\n", name, words[0],
+                      hint, name);
     } else if (n > 1 && words[1][0] == '-') {
         (void)fprintf(stderr, "%s: %s takes %s first, then options, not %s: see %s %s --help\n",
                       name, words[0], group, words[1], name, words[0]);
     } else {
-        (void)fprintf(stderr, "%s: \"%s%s%.60s\" is not a command: %s takes %s\n", name, words[0],
-                      n > 1 ? " " : "", n > 1 ? words[1] : "", words[0], group);
+        suggest_command(program, words[0], n > 1 ? words[1] : "", hint);
+        (void)fprintf(stderr, "%s: \"%s%s%.60s\" is not a command%s: %s takes %s\n", name, words[0],
+                      n > 1 ? " " : "", n > 1 ? words[1] : "", hint, words[0], group);
     }
     return EXIT_CODE_USAGE;
 }
@@ -163,6 +180,21 @@ static int run_command(const struct program *program, const struct command *comm
     return exit_code;
 }
 
+/* "help ot", "help campaign create"; a group lists its commands. */
+static int print_page(const struct program *program, int n, char **words)
+{
+    int n_words = 0;
+    const struct command *command = program_find(program, n, words, &n_words);
+    if (command && n_words == n) {
+        help_print_command(stdout, program, command);
+    } else if (n == 1 && (words[0][0] == '-' || strcmp(words[0], "help") == 0)) {
+        help_print_program(stdout, program);
+    } else if (command || n > 1 || help_print_group(stdout, program, words[0]) == 0) {
+        return refuse_command(program, n, words);
+    }
+    return check_output(program, EXIT_CODE_DONE, NULL);
+}
+
 int program_run(const struct program *program, int argc, char **argv)
 {
     int n_words = 0;
@@ -173,6 +205,8 @@ int program_run(const struct program *program, int argc, char **argv)
     }
     if (strcmp(first, "--version") == 0) {
         (void)printf("%s %s\n", program->name, program->version);
+    } else if (strcmp(first, "help") == 0 && argc > 2) {
+        return print_page(program, argc - 2, argv + 2);
     } else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||
                strcmp(first, "help") == 0) {
         help_print_program(stdout, program);

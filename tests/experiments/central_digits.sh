@@ -85,7 +85,7 @@ digits() {
     name=$1
     shift
     dpot central barycenter --data records.csv --group-column 0 --domain '{"type":"l2_ball","radius":0.5,"dim":25}' \
-        --support 40 --cells 8192 --simulation --seed "$run" --out "$name.csv" --json "$@" >result.json
+        --support 40 --max-points 8192 --simulation --seed "$run" --out "$name.csv" --json "$@" >result.json
     json data_cost <result.json
 }
 echo 'run,epsilon,non_private,one_point,coreset,noisy_exact' >digits_runs.csv
@@ -123,7 +123,7 @@ plane() {
     name=$1
     shift
     dpot central barycenter --data plane.csv --group-column 0 --domain '{"type":"box","lo":[-0.25,-0.25],"hi":[0.25,0.25]}' \
-        --support 100 --starts 1 --cells 1024 --simulation --seed 1 --out "$name.csv" --json "$@" >result.json
+        --support 100 --starts 1 --max-points 1024 --simulation --seed 1 --out "$name.csv" --json "$@" >result.json
     dpot plot points --in "$name.csv" --out "$name.png" --title "$name" --json >plot.json
     json data_cost <result.json
 }

@@ -47,7 +47,7 @@ draw() {
 # cost METHOD... : to the records
 cost() {
     "$bin/dpot" central barycenter --data data.csv --group-column 0 --domain '{"type":"l2_ball","radius":0.5,"dim":10}' \
-        --support 8 --cells 65536 --simulation --seed "$run" --out points.csv --json --quiet "$@" 2>log >result.json || {
+        --support 8 --max-points 65536 --simulation --seed "$run" --out points.csv --json --quiet "$@" 2>log >result.json || {
         code=$?
         [ "$code" -eq 5 ] || { cat log >&2; fail 'dpot failed' 1; }
     }

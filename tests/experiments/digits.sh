@@ -51,8 +51,8 @@ fi
 rows=
 [ -z "${N:-}" ] || rows="--rows 0:$N"
 # shellcheck disable=SC2086 # --rows is two words or none
-[ -s devices.npy ] || dpot convert --in "$images" $rows --to -1,1 --number --out devices.npy --quiet >/dev/null
-[ -s real.npy ] || dpot convert --in "$data/t10k-images-idx3-ubyte.gz" --to -1,1 --out real.npy --quiet >/dev/null
+[ -s devices.npy ] || dpot convert --in "$images" $rows --to-range -1,1 --number --out devices.npy --quiet >/dev/null
+[ -s real.npy ] || dpot convert --in "$data/t10k-images-idx3-ubyte.gz" --to-range -1,1 --out real.npy --quiet >/dev/null
 # train_classifier NAME OPTIONS: distances depend on the classifier; a better one does not give
 # smaller ones
 train_classifier() {
@@ -94,14 +94,14 @@ train() {
     resume=
     [ -s "$name.state/checkpoint" ] && resume=--resume
     dpot generator train --pool "$pool" --arch "$arch" --range -1,1 --steps "$n_steps" --seed 1 \
-        --checkpoint "$name.state" $resume --curve "$name-curve.csv" --out "$name.onnx" --json "$@" >"$name.json"
+        --checkpoint "$name.state" $resume --trajectory-out "$name-curve.csv" --out "$name.onnx" --json "$@" >"$name.json"
     rm -rf "$name.state"
-    dpot generator sample --model "$name.onnx" --n 100 --seed 2 --out "$name-sheet.npy" --quiet >/dev/null
+    dpot generator sample --model "$name.onnx" --n-samples 100 --seed 2 --out "$name-sheet.npy" --quiet >/dev/null
     dpot plot sheet --in "$name-sheet.npy" --shape 28x28 --range -1,1 --out "$name.png" --quiet >/dev/null
 }
 # ask CLASSIFIER MODEL: the quality in MODEL.CLASSIFIER
 ask() {
-    "$bin/dpot" generator evaluate --model "$2" --n 10000 --seed 3 --reference ../real.npy --points 1000 \
+    "$bin/dpot" generator evaluate --model "$2" --n-samples 10000 --seed 3 --reference ../real.npy --max-points 1000 \
         --classifier "../$1.json" --range -1,1 --json --quiet >"$2.$1"
 }
 row() {
@@ -128,7 +128,7 @@ for setting in $settings; do
     if [ "${BASELINES:-1}" != 0 ]; then
         train unregularised $((steps / 3)) --regularization 0.01
         case $setting in l2) wrong=l1 ;; *) wrong=squared ;; esac
-        train wrong-cost $((steps / 3)) --cost $wrong
+        train wrong-cost $((steps / 3)) --noise-cost $wrong
     fi
     echo
     echo "$setting: noise scale $(json scale <"$pool.json"), $(json steps <entropic.json) steps, $(json seconds_per_step <entropic.json) s each"

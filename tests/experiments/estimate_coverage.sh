@@ -83,7 +83,7 @@ SPEC
         "$bin/dpot" simulate --campaign spec.json --data people.csv --devices "$n" --in-process --seed "$run" \
             --out reports --quiet >/dev/null
         for method in frequency likelihood; do
-            "$bin/dpot" estimate --campaign spec.json --pool reports/pool.npy --method $method --level "$level" \
+            "$bin/dpot" estimate --campaign spec.json --pool reports/pool.npy --method $method --confidence "$level" \
                 --seed "$run" --out "$method.csv" --quiet >/dev/null 2>&1
             compare $method "$method.csv" >>compared.txt
         done

@@ -34,9 +34,9 @@ train() {
     resume=
     [ -s "$name.state/checkpoint" ] && resume=--resume
     "$bin/dpot" generator train --pool pool.csv --mechanism "$mechanism" --scale "$scale" --domain "$box" \
-        --seed "$seed" --steps "$steps" --checkpoint "$name.state" $resume --curve "$name-curve.csv" \
+        --seed "$seed" --steps "$steps" --checkpoint "$name.state" $resume --trajectory-out "$name-curve.csv" \
         --out "$name.onnx" --json "$@" >"$name.json"
-    "$bin/dpot" generator sample --model "$name.onnx" --n 1000 --seed 9 --out "$name.csv" --quiet >/dev/null
+    "$bin/dpot" generator sample --model "$name.onnx" --n-samples 1000 --seed 9 --out "$name.csv" --quiet >/dev/null
 }
 line() {
     printf '%-44s %.3f' "$1" "$(w2 "$2.csv")"
@@ -54,11 +54,11 @@ for mechanism in laplace gaussian; do
     train minibatch --pool-batch 400
     # a smaller regularisation needs more sweeps, and in steps as large as the others the training
     # diverges
-    train unregularised --regularization 0.05 --sinkhorn 400 --learning-rate 0.001
-    train wrong-cost --cost $wrong
+    train unregularised --regularization 0.05 --sweeps 400 --learning-rate 0.001
+    train wrong-cost --noise-cost $wrong
     [ -s deconvolved.csv ] || "$bin/dpot" deconvolve --pool pool.csv --mechanism $mechanism --scale $scale \
         --domain "$box" --support 400 --seed "$seed" --out support.csv --weights-out weights.csv \
-        --samples 1000 --samples-out deconvolved.csv --quiet >/dev/null
+        --n-samples 1000 --samples-out deconvolved.csv --quiet >/dev/null
     echo
     line "$mechanism: clean points (the floor)" other
     line "$mechanism: reports" noisy

@@ -39,7 +39,7 @@ line() {
 }
 deconvolve() {
     "$bin/dpot" deconvolve --pool pool.csv --mechanism "$mechanism" --scale "$scale" --seed "$seed" "$@" \
-        --out points.csv --weights-out weights.csv --samples 1000 --samples-out samples.csv --json --quiet >result.json
+        --out points.csv --weights-out weights.csv --n-samples 1000 --samples-out samples.csv --json --quiet >result.json
     echo "$(w2 samples.csv) $(json iterations <result.json) $(json seconds <result.json)"
 }
 

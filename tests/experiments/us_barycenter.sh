@@ -147,14 +147,14 @@ excess() { cost "$1" | awk -v floor="$(cat "$out/floor")" '{ printf "%.4f\n", $1
 average() { # OUT GROUP..., the last column of which are weights
     to=$1
     shift
-    dpot barycenter --group "$@" --weighted --normalize --support $support --exact --bound none --seed "$seed" \
+    dpot barycenter --group-files "$@" --weighted --normalize --support $support --exact --lower-bound none --seed "$seed" \
         --quiet --json --out "$to" >"$out/barycenter.json"
 }
 
 if [ ! -s "$out/floor" ]; then
     say '== The best points: those of the true distributions'
-    dpot barycenter --group "$out/true-0.csv" "$out/true-1.csv" "$out/true-2.csv" "$out/true-3.csv" --weighted \
-        --normalize --support $support --exact --bound none --starts 5 --seed "$seed" --quiet --json --out "$out/best.csv" \
+    dpot barycenter --group-files "$out/true-0.csv" "$out/true-1.csv" "$out/true-2.csv" "$out/true-3.csv" --weighted \
+        --normalize --support $support --exact --lower-bound none --starts 5 --seed "$seed" --quiet --json --out "$out/best.csv" \
         >"$out/barycenter.json"
     cost "$out/best.csv" >"$out/floor.new"
     mv "$out/floor.new" "$out/floor"

@@ -29,7 +29,7 @@ run=0
 alarms=0
 while [ "$run" -lt "$runs" ]; do
     run=$((run + 1))
-    "$dpot" audit --mechanism all --samples "$samples" --quiet ${THREADS:+--threads "$THREADS"} \
+    "$dpot" audit --mechanism all --n-samples "$samples" --quiet ${THREADS:+--threads "$THREADS"} \
         >"$scratch/table" 2>"$scratch/errors"
     code=$?
     case $code in

@@ -21,14 +21,15 @@
 #define CONTINUOUS_LOG2 20 /* gaussian with a diameter: an arbitrary power of two */
 
 static const struct option options[] = {
-    {"epsilon", "E", "privacy parameter, above 0, at most 512 (devices: 20)"},
-    {"delta", "D", "gaussian: failure probability, above 0, below 1"},
-    {"l1-diameter", "X", "laplace: the largest l1 distance of two inputs"},
-    {"l2-diameter", "X", "gaussian: the largest l2 distance of two inputs"},
+    {"epsilon", "E (0,512]", "privacy parameter (devices: at most 20)"},
+    {"delta", "D [0,1)", "gaussian: failure probability, not 0"},
+    {"l1-diameter", "X (0,1e15]", "laplace: the largest l1 distance of two inputs"},
+    {"l2-diameter", "X (0,1e15]", "gaussian: the largest l2 distance of two inputs"},
     {"domain", "SPEC",
      "the set of inputs or a campaign SPEC, as JSON or a file: computes integers for a "
      "campaign"},
-    {"formula", "F", "gaussian: analytic (default, exact) or paper (equation 5, more noise)"},
+    {"formula", "analytic|paper",
+     "gaussian: analytic (default, exact) or paper (equation 5, more noise)"},
     {NULL, NULL, NULL},
 };
 

@@ -17,7 +17,8 @@
 
 static const struct option options[] = {
     {"spend", "FILE", "JSON list of {mechanism, epsilon | rho | mu, delta, count}"},
-    {"delta", "D", "total failure probability (default: the sum of the deltas in the list)"},
+    {"delta", "D [1e-300,1)",
+     "total failure probability (default: the sum of the deltas in the list)"},
     {NULL, NULL, NULL},
 };
 

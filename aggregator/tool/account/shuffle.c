@@ -11,10 +11,10 @@
 #define DELTA_MIN 1e-300
 
 static const struct option options[] = {
-    {"epsilon0", "E", "epsilon of each report, pure; above 0, at most 512"},
-    {"n", "N", "reports in the shuffled list, one per user; 2 to 10^15"},
-    {"delta", "D", "failure probability, above 0, below 1"},
-    {"bound", "B", "bound to report as epsilon: closed (default), clones or tight"},
+    {"epsilon0", "E [1e-9,512]", "epsilon of each report, pure"},
+    {"n", "N 2..1000000000000000", "reports in the shuffled list, one per user"},
+    {"delta", "D [1e-300,1)", "failure probability"},
+    {"bound", "closed|clones|tight", "bound to report as epsilon (default closed)"},
     {NULL, NULL, NULL},
 };
 

@@ -20,7 +20,8 @@
 static const struct option options[] = {
     {"out", "F", "the values, with F.json; the model if F ends in .onnx; all bytes if in .pb"},
     {"weights-out", "F", "barycenter: the weights of its points (m,)"},
-    {"groups-out", "F", "barycenter: the deconvolved groups, rows of group, weight, coordinates"},
+    {"deconvolved-out", "F",
+     "barycenter: the deconvolved groups, rows of group, weight, coordinates"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
@@ -173,8 +174,9 @@ static dpot_status write_barycenter(struct run *run, const char *path,
     if (status == DPOT_OK) {
         status = write_part(run, option_text(run, "weights-out"), artifact->values + m * dim, m, 1);
     }
-    return status == DPOT_OK ? write_groups(run, option_text(run, "groups-out"), artifact, layout)
-                             : status;
+    return status == DPOT_OK
+               ? write_groups(run, option_text(run, "deconvolved-out"), artifact, layout)
+               : status;
 }
 
 static dpot_status write_values(struct run *run, const char *path,
@@ -184,7 +186,7 @@ static dpot_status write_values(struct run *run, const char *path,
     if (is_barycenter(artifact, &layout)) {
         return write_barycenter(run, path, artifact, &layout);
     }
-    if (option_is_given(run, "weights-out") || option_is_given(run, "groups-out")) {
+    if (option_is_given(run, "weights-out") || option_is_given(run, "deconvolved-out")) {
         return dpot_error_set(
             &run->error, DPOT_ERR_SHAPE,
             "the artifact is of kind %s: only those of barycenter have points with "
@@ -256,11 +258,12 @@ static dpot_status run_get(struct run *run)
         status = option_array_output(run, "weights-out", &weights);
     }
     if (status == DPOT_OK) {
-        status = option_array_output(run, "groups-out", &groups);
+        status = option_array_output(run, "deconvolved-out", &groups);
     }
     if (status == DPOT_OK && (weights || groups) &&
         (path_ends_in(out, ".onnx") || path_ends_in(out, ".pb"))) {
-        status = RUN_USAGE(run, "--weights-out and --groups-out go with an --out of .npy or .csv");
+        status =
+            RUN_USAGE(run, "--weights-out and --deconvolved-out go with an --out of .npy or .csv");
     }
     if (status == DPOT_OK) {
         status = fetch(run, run->operands[0], &bytes);

@@ -28,19 +28,20 @@ static const struct option show_options[] = {
     REMOTE_TOKEN_OPTION,
     REVISION_OPTION,
     CAMPAIGN_PIN_OPTION,
-    {"points", NULL, "with a file: list the points too"},
+    {"list-points", NULL, "with a file: list the points too"},
     {NULL, NULL, NULL},
 };
 
 static const struct option close_options[] = {
-    {"revision", "N", "the revision, also a draft (default: the open one)"},
+    {"revision", "N 1..4294967295", "the revision, also a draft (default: the open one)"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
 };
 
 static const struct option fetch_options[] = {
-    {"revision", "N", "this revision, not the one devices get; needs the admin token"},
+    {"revision", "N 1..4294967295",
+     "this revision, not the one devices get; needs the admin token"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     CAMPAIGN_PIN_OPTION,
@@ -152,7 +153,7 @@ static dpot_status show_file(struct run *run, const char *text)
     if (status != DPOT_OK) {
         return status;
     }
-    json_t *object = spec_describe(&file.campaign, file.hash, option_is_given(run, "points"));
+    json_t *object = spec_describe(&file.campaign, file.hash, option_is_given(run, "list-points"));
     if (object) {
         dpot_hex_encode(signer, file.signer, sizeof file.signer);
         (void)json_object_set_new(object, "signed", json_boolean(file.is_signed));

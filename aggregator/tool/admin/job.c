@@ -22,7 +22,8 @@ static const struct option start_options[] = {
     {"campaign", "ID", "the campaign of the job"},
     REVISION_OPTION,
     {"wait", NULL, "wait for the end of the job, with a progress bar"},
-    {"away", "S", "with --wait: seconds that the server may be away, e.g. to restart (default 60)"},
+    {"away-seconds", "S 0..86400",
+     "with --wait: how long the server may be away, e.g. to restart (default 60)"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
@@ -135,6 +136,7 @@ static dpot_status be_patient(struct wait *w, dpot_status status)
             (void)fprintf(stderr, "dpot %s: the server is away, waiting\n", w->run->command->name);
         }
         progress_init(&w->progress, w->run, w->run->operands[0], 0);
+        progress_join(&w->progress);
     }
     if (now - w->away_since < (double)w->patience) {
         return DPOT_OK;
@@ -176,6 +178,7 @@ static dpot_status wait_for(struct run *run, struct remote *remote, uint64_t pat
     const char *id = json_string_value(json_object_get(*job, "id"));
     (void)snprintf(w.id, sizeof w.id, "%s", id ? id : "");
     progress_init(&w.progress, run, run->operands[0], 0);
+    progress_join(&w.progress);
     const dpot_status status = poll_job(&w, job);
     progress_end(&w.progress);
     return status;
@@ -239,10 +242,11 @@ static dpot_status run_start(struct run *run)
         status = revision_read(run, &revision);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "away", 0, AWAY_MOST, &patience);
+        status = option_integer(run, "away-seconds", 0, AWAY_MOST, &patience);
     }
-    if (status == DPOT_OK && option_is_given(run, "away") && !option_is_given(run, "wait")) {
-        status = RUN_USAGE(run, "--away goes with --wait only: give that too");
+    if (status == DPOT_OK && option_is_given(run, "away-seconds") &&
+        !option_is_given(run, "wait")) {
+        status = RUN_USAGE(run, "--away-seconds goes with --wait only: give that too");
     }
     json_t *parameters = json_object();
     if (status == DPOT_OK) {
@@ -285,7 +289,8 @@ const struct command command_job_start = {
         "A job reads one revision: without --revision the open one, otherwise the newest closed\n"
         "one. Jobs run one after another; a job outlives this command and a restart of the\n"
         "server. With --wait the exit code is 1 for a failed job, 7 for a cancelled one, and 6 if\n"
-        "the server stays away longer than --away; the job continues when it is back (dpot job\n"
+        "the server stays away longer than --away-seconds; the job continues when it is back (dpot "
+        "job\n"
         "show ID). Keys: id, kind, campaign, campaign_hash, revision, revision_state,\n"
         "other_revisions (those that hold reports), parameters, state (queued, running, done,\n"
         "failed, cancelled), progress {done, total}, created, started, ended, error, artifact (a\n"

@@ -15,10 +15,10 @@
 #define NUMBER_LEN 8 /* bytes of a number of a vector */
 
 static const struct option options[] = {
-    {"export", "F", "write the accepted reports: indices, u4 (n,), or vectors, f8 (n, data_dim)"},
-    {"coefficients", NULL, "with --export: vectors as released by devices, f8 (n, dim)"},
-    {"groups-out", "F", "with --export: the number of the group of each report, u4 (n,)"},
-    {"group", "G", "with --export: only the reports of this group, by its label or number"},
+    {"out", "F", "write the accepted reports: indices, u4 (n,), or vectors, f8 (n, data_dim)"},
+    {"coefficients", NULL, "with --out: vectors as released by devices, f8 (n, dim)"},
+    {"groups-out", "F", "with --out: the number of the group of each report, u4 (n,)"},
+    {"group", "G", "with --out: only the reports of this group, by its label or number"},
     REVISION_OPTION,
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
@@ -343,17 +343,17 @@ static dpot_status read_options(struct run *run, struct export *export)
 {
     dpot_status status = campaign_id_check(run, export->id);
     if (status == DPOT_OK) {
-        status = option_array_output(run, "export", &export->path);
+        status = option_array_output(run, "out", &export->path);
     }
     if (status == DPOT_OK && !export->path && option_is_given(run, "coefficients")) {
-        status = RUN_USAGE(run, "--coefficients says what to export: give --export F too");
+        status = RUN_USAGE(run, "--coefficients says what to export: give --out F too");
     }
     if (status == DPOT_OK) {
         status = option_array_output(run, "groups-out", &export->groups_path);
     }
     export->group = option_text(run, "group");
     if (status == DPOT_OK && !export->path && (export->groups_path || export->group)) {
-        status = RUN_USAGE(run, "--groups-out and --group say what to export: give --export F too");
+        status = RUN_USAGE(run, "--groups-out and --group say what to export: give --out F too");
     }
     return status == DPOT_OK ? revision_read(run, &export->revision) : status;
 }
@@ -403,7 +403,7 @@ const struct command command_pool = {
     .name = "pool",
     .operands = "ID",
     .n_operands = 1,
-    .summary = "counts of a campaign's pool; with --export its reports",
+    .summary = "counts of a campaign's pool; with --out its reports",
     .details =
         "The pool is that of one revision: without --revision the open one, otherwise the newest\n"
         "closed one. The result names it, and other revisions that hold reports.\n"
@@ -421,7 +421,7 @@ const struct command command_pool = {
         "delta, contraction, directions, dim, domain. Keys: those but space, min_pool, is_ready,\n"
         "other_revisions [{revision, hash, state, reports}].",
     .example = "dpot pool 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org "
-               "--export pool.npy",
+               "--out pool.npy",
     .options = options,
     .run = run_pool,
 };

@@ -4,6 +4,7 @@
 #include "audit/direct.h"
 #include "base/alloc.h"
 #include "base/rng_seeded.h"
+#include "files/spelling.h"
 #include "solve/run/workers.h"
 #include "tool/audit/verdict.h"
 #include "tool/shared/options.h"
@@ -29,10 +30,9 @@
 static const struct option options[] = {
     {"mechanism", "NAME|all",
      "what to audit: a mechanism (laplace), one case of it (laplace-box), all"},
-    {"samples", "N",
-     "reports of each input by the privatizer (default 500000); the client path\n"
-     "                             makes N / 80"},
-    {"confidence", "C", "of all bounds together (default 0.9999)"},
+    {"n-samples", "N 1000..20000000",
+     "reports of each input by the privatizer, the client path makes N / 80 (default 500000)"},
+    {"confidence", "C (0,1)", "of all bounds together (default 0.9999)"},
     {NULL, NULL, NULL},
 };
 
@@ -70,13 +70,23 @@ static size_t count_matches(const char *wanted)
     return n;
 }
 
+static void suggest_subject(const char *wanted, char hint[SPELLING_HINT_SIZE])
+{
+    struct spelling spelling = {.text = wanted};
+    for (size_t i = 0; subject_names[i]; i++) { /* the mechanism, then one case of it */
+        spelling_offer(&spelling, subject_names[i], strcspn(subject_names[i], "-"));
+        spelling_offer(&spelling, subject_names[i], strlen(subject_names[i]));
+    }
+    spelling_hint(&spelling, "", hint);
+}
+
 static dpot_status read_options(struct audit *a)
 {
     struct run *run = a->run;
     dpot_status status =
         option_require(run, "mechanism", "the name of a mechanism, or all", &a->mechanism);
     if (status == DPOT_OK) {
-        status = option_integer(run, "samples", SAMPLES_MIN, SAMPLES_MAX, &a->n_samples);
+        status = option_integer(run, "n-samples", SAMPLES_MIN, SAMPLES_MAX, &a->n_samples);
     }
     if (status == DPOT_OK && option_is_given(run, "confidence")) {
         status = option_positive(run, "confidence", 1, &a->confidence);
@@ -90,10 +100,12 @@ static dpot_status read_options(struct audit *a)
     }
     a->n_subjects = count_matches(a->mechanism);
     if (a->n_subjects == 0) {
+        char hint[SPELLING_HINT_SIZE];
+        suggest_subject(a->mechanism, hint);
         return RUN_USAGE(run,
                          "--mechanism is %.40s: choose all, wpm, kpm, exponential, laplace or "
-                         "gaussian, or a case of one (dpot audit --help)",
-                         a->mechanism);
+                         "gaussian, or a case of one (dpot audit --help)%s",
+                         a->mechanism, hint);
     }
     return DPOT_OK;
 }
@@ -409,7 +421,7 @@ const struct command command_audit = {
         "wpm-sphere, wpm-sphere-large; kpm-groups, kpm-large; laplace-box, -nan, -l1-ball,\n"
         "-l1-ball-large, -dct; gaussian-l2-ball, -l2-ball-large, -box, -dct.\n"
         "Samples cannot detect an error of a few per cent; exact_maximum does.",
-    .example = "dpot audit --mechanism laplace-l1-ball --samples 50000",
+    .example = "dpot audit --mechanism laplace-l1-ball --n-samples 50000",
     .options = options,
     .run = run_audit,
 };

@@ -8,44 +8,55 @@
 #include <string.h>
 
 static const struct option options[] = {
-    {"group", "F...", "one file per group: points (n, d), or histograms with --grid and --cost"},
+    {"group-files", "F...",
+     "one file per group: points (n, d), or histograms with --grid and --cost"},
     {"group-weights", "F", "weights of the groups (k,) (default: equal)"},
     {"weighted", NULL, "the last column of a group is the weight of the point"},
     {"normalize", NULL, "scale weights and histograms to sum 1"},
-    {"support", "m", "m free points of equal weights"},
+    {"support", "m 1..1048576", "m free points of equal weights (with --pool at most 4096)"},
     {"init", "F", "their start (m, d) (default: drawn from the data)"},
-    {"optimise-weights", NULL, "with --support: the weights are free, too"},
-    {"starts", "N", "with --support: number of starts; the best result is kept (default 1)"},
-    {"project", "d", "with --support: solve in d dimensions, a random projection"},
-    {"bound", "pairs|moments|none", "with --support: the lower bound (default: by size)"},
+    {"optimize-weights", NULL, "with --support: the weights are free, too"},
+    {"starts", "N 1..10000",
+     "with --support: number of starts; the best result is kept (default 1; with --pool at most "
+     "1000)"},
+    {"project", "d 1..1048576", "with --support: solve in d dimensions, a random projection"},
+    {"lower-bound", "pairs|moments|none", "with --support: the lower bound (default: by size)"},
     {"grid", "RxC", "weights of the cells of a grid instead"},
-    {"cell", "S", "distance of neighbouring cells (default: the longest side has length 1)"},
+    {"cell", "S (0,1e100]",
+     "distance of neighbouring cells (default: the longest side has length 1)"},
     {"cost", "F", "weights for a cost matrix (n, m); groups are histograms of n cells"},
     {"fixed", "F", "weights of these points (m, d); groups are points"},
-    {"metric", "M", "with --fixed: euclidean, l1, linf, cosine, haversine or ring"},
-    {"power", "p", "with --fixed: the cost is distance^p (default 2)"},
-    {"ring-size", "K", "positions of the ring, for --metric ring"},
+    {"metric", "euclidean|l1|linf|cosine|haversine|ring",
+     "with --fixed: ground metric (haversine: lat, lon in degrees; km)"},
+    {"power", "p (0,64]", "with --fixed: the cost is distance^p (default 2)"},
+    {"ring-size", "K 1..1048576", "positions of the ring, for --metric ring"},
     {"exact", NULL, "exact plans (with --support)"},
-    {"lambda", "L", "entropic plans with this regularisation, in units of the cost"},
+    {"lambda", "L (0,inf)", "entropic plans with this regularisation, cost units"},
     {"debiased", NULL, "with --grid or --cost: without the blur of lambda"},
     {"log-domain", NULL, "with fixed points: always compute in the log domain"},
     {"float32", NULL, "with --support: sweep in float32"},
-    {"outer", "N", "maximum number of iterations (default 500; fixed points 10000)"},
-    {"inner", "N", "with --support: maximum number of sweeps per plan (default 2000)"},
-    {"tol", "T",
+    {"max-iterations", "N 1..1000000",
+     "maximum number of iterations (default 500; fixed points 10000)"},
+    {"max-sweeps", "N 1..1000000000",
+     "with --support: maximum number of sweeps per plan (default 2000)"},
+    {"tol", "T [0,1]",
      "stop at this movement or residual (default 1e-6; --debiased 1e-7; other fixed 1e-9)"},
-    {"inner-tol", "T", "L1 violation of a plan; 0: exactly --inner sweeps, each from a cold start"},
-    {"pool", "F", "instead of --group: a privatised pool, deconvolved group by group"},
+    {"sweep-tol", "T [0,1]",
+     "L1 violation of a plan; 0: exactly --max-sweeps sweeps, each from a cold start"},
+    {"pool", "F", "instead of --group-files: a privatised pool, deconvolved group by group"},
     {"groups", "F", "the group of every report of --pool (n,), from dpot pool --groups-out"},
     {"campaign", "FILE", "SPEC.json or the signed campaign of --pool"},
-    {"cells", "RxC",
+    {"deconvolve-grid", "RxC",
      "--pool of vectors: the grid to deconvolve on (default 32x32 in 2 dimensions)"},
-    {"atoms", "N", "--pool of vectors: N free points instead (default above 3 dimensions: 256)"},
-    {"deconvolve-tol", "T", "--pool: stop when a step gains less (default 0.05; vectors 0.01)"},
+    {"deconvolve-support", "N 1..65536",
+     "--pool of vectors: N free points instead (default above 3 dimensions: 256)"},
+    {"deconvolve-tol", "T [0,1e9]",
+     "--pool: stop when a step gains less (default 0.05; vectors 0.01)"},
     {"deconvolved-out", "F", "--pool: rows of group, weight and coordinates, before the averaging"},
     {"out", "F", "the points (m, d), or the weights (R, C) or (m,)"},
     {"weights-out", "F", "with --support: the weights of the points (m,)"},
-    {"curve", "F", "rows of iteration, cost and movement, or residual; a .csv with a header"},
+    {"trajectory-out", "F",
+     "rows of iteration, cost and movement, or residual; a .csv with a header"},
     {NULL, NULL, NULL},
 };
 
@@ -82,8 +93,9 @@ const struct command command_barycenter = {
         "Minimises the sum of w_i W(group_i, nu). --support m finds m points (squared Euclidean\n"
         "distance), by exact or entropic plans, up to a local minimum; --starts N keeps the best\n"
         "of several. --grid, --cost and --fixed find weights on fixed points, by iterative\n"
-        "Bregman projections. Groups follow --group, which may be repeated. Outer iterations\n"
-        "stop at --tol; with --outer and no --tol, reaching the limit is no failure.\n"
+        "Bregman projections. Groups follow --group-files, which may be repeated. Outer "
+        "iterations\n"
+        "stop at --tol; with --max-iterations and no --tol, reaching the limit is no failure.\n"
         "Keys: cost (sum of w_i W; cost_is exact, or that of the last plans), distance (its\n"
         "root), lower_bound (on the cost of any nu; lower_bound_from pairs of groups or their\n"
         "moments; fixed points: by duality), upper_bound (fixed points), one_point_cost (of all\n"
@@ -101,7 +113,7 @@ const struct command command_barycenter = {
         "one_point_cost, outcome, iterations, groups [{label, n, steps, outcome, log_likelihood,\n"
         "gain}], n, dim, support, points (of a group), method, mechanism, epsilon, delta,\n"
         "distance, seconds.",
-    .example = "dpot barycenter --group a.csv b.csv --support 2 --exact --starts 5 \\\n"
+    .example = "dpot barycenter --group-files a.csv b.csv --support 2 --exact --starts 5 \\\n"
                "      --out middle.csv",
     .options = options,
     .run = run_barycenter,

@@ -18,7 +18,7 @@ struct barycenter_job {
     struct run *run;
     enum barycenter_kind kind;
     bool is_exact;
-    bool keeps_going; /* --outer without --tol: reaching the iteration limit is no failure */
+    bool keeps_going; /* --max-iterations without --tol: reaching it is no failure */
     double lambda, tol, inner_tol;
     uint64_t support_size, outer, inner, n_starts, project;
     size_t shape[BARYCENTER_GRID_DIM_MAX], n_dims;
@@ -27,7 +27,7 @@ struct barycenter_job {
     double started;
 
     size_t n_groups;
-    struct array *files; /* (n_files) of --group, as read */
+    struct array *files; /* (n_files) of --group-files, as read */
     size_t n_files;
     double *point_weights; /* with --weighted: of all points, owned */
     size_t n_points;

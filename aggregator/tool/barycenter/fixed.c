@@ -149,7 +149,7 @@ static dpot_status check_places(struct fixed *f, const struct dpot_metric *metri
     for (size_t i = 0; status == DPOT_OK && i < job->n_groups; i++) {
         status =
             metric_check_points(job->run, metric,
-                                &(struct named_points){"group", barycenter_group_path(job, i),
+                                &(struct named_points){"group-files", barycenter_group_path(job, i),
                                                        job->sets[i].points, job->sets[i].n, dim});
     }
     return status;
@@ -173,7 +173,7 @@ static dpot_status make_costs(struct fixed *f, const struct dpot_metric *metric,
                          f->n_out, f->costs[i]);
         status = make_kernel(f, i, 1);
         if (status != DPOT_OK) {
-            status = dpot_error_prefix(&job->run->error, status, "--group %s",
+            status = dpot_error_prefix(&job->run->error, status, "--group-files %s",
                                        barycenter_group_path(job, i));
         }
     }

@@ -51,7 +51,7 @@ static dpot_status load(struct barycenter_job *job, struct solution *s)
     s->options = (struct barycenter_options){
         .support_size = (size_t)job->support_size,
         .inner = job->is_exact ? BARYCENTER_EXACT : BARYCENTER_SINKHORN,
-        .moves_weights = option_is_given(run, "optimise-weights"),
+        .moves_weights = option_is_given(run, "optimize-weights"),
         .tol = job->tol,
         .max_iterations = (size_t)job->outer,
         .lambda = job->lambda,
@@ -117,7 +117,7 @@ static double pairs_of(const struct barycenter_problem *problem)
 static dpot_status put_bound(struct barycenter_job *job, struct solution *s)
 {
     struct run *run = job->run;
-    const char *how = option_text(run, "bound");
+    const char *how = option_text(run, "lower-bound");
     double bound = 0.0;
     const bool is_pairs = how ? strcmp(how, "pairs") == 0 : pairs_of(&s->problem) <= PAIRS_MAX;
     if (how && strcmp(how, "none") == 0) {
@@ -205,10 +205,11 @@ static void warn_of_result(const struct barycenter_job *job, const struct soluti
                  job->lambda, r->one_point_cost);
     }
     if (job->inner_tol > 0.0 && r->residual > PLANS_FAR * job->inner_tol) {
-        run_warn(job->run,
-                 "a plan misses the weights by %.2g: allow more --inner sweeps, or take a larger "
-                 "--lambda or --exact",
-                 r->residual);
+        run_warn(
+            job->run,
+            "a plan misses the weights by %.2g: allow more --max-sweeps sweeps, or take a larger "
+            "--lambda or --exact",
+            r->residual);
     }
     if (s->options.moves_weights && !job->weights_path) {
         run_warn(job->run, "the points have different weights: --weights-out F keeps them");
@@ -249,10 +250,10 @@ static dpot_status write_outputs(struct barycenter_job *job, const struct soluti
 dpot_status barycenter_run_free(struct barycenter_job *job)
 {
     struct solution s = {.init = {0}};
-    const char *how = option_text(job->run, "bound");
+    const char *how = option_text(job->run, "lower-bound");
     if (how && strcmp(how, "pairs") != 0 && strcmp(how, "moments") != 0 &&
         strcmp(how, "none") != 0) {
-        return RUN_USAGE(job->run, "--bound is %.40s: choose pairs, moments or none", how);
+        return RUN_USAGE(job->run, "--lower-bound is %.40s: choose pairs, moments or none", how);
     }
     dpot_status status = load(job, &s);
     if (status == DPOT_OK) {

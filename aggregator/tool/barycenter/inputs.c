@@ -86,10 +86,10 @@ static dpot_status check_free(struct run *run)
         {"support", "power", "free support is for the squared Euclidean distance"},
         {"support", "ring-size", "free support is for the squared Euclidean distance"},
         {"support", "cell", "it belongs to --grid"},
-        {"exact", "inner", "the exact method ends by itself"},
-        {"exact", "inner-tol", "the exact method has no tolerance"},
+        {"exact", "max-sweeps", "the exact method ends by itself"},
+        {"exact", "sweep-tol", "the exact method has no tolerance"},
         {"exact", "float32", "the exact method works in float64"},
-        {"project", "optimise-weights", "the projected problem has equal weights (003)"},
+        {"project", "optimize-weights", "the projected problem has equal weights (003)"},
     };
     return check_exclusions(run, list, sizeof list / sizeof list[0]);
 }
@@ -97,8 +97,8 @@ static dpot_status check_free(struct run *run)
 static dpot_status check_fixed(struct run *run, const char *kind)
 {
     const char why[] = "the points are fixed: it belongs to --support";
-    const char *const others[] = {"init",    "project", "starts",   "optimise-weights",
-                                  "float32", "bound",   "inner-tol"};
+    const char *const others[] = {"init",    "project",     "starts",   "optimize-weights",
+                                  "float32", "lower-bound", "sweep-tol"};
     dpot_status status =
         option_excludes(run, kind, "exact",
                         "exact weights are a linear program: take a small --lambda, the bounds "
@@ -139,13 +139,13 @@ static dpot_status read_numbers(struct barycenter_job *job)
         status = option_number(run, "tol", 0, 1, &job->tol);
     }
     if (status == DPOT_OK) {
-        status = option_number(run, "inner-tol", 0, 1, &job->inner_tol);
+        status = option_number(run, "sweep-tol", 0, 1, &job->inner_tol);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "outer", 1, BARYCENTER_ITERATIONS_MAX, &job->outer);
+        status = option_integer(run, "max-iterations", 1, BARYCENTER_ITERATIONS_MAX, &job->outer);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "inner", 1, 1000000000, &job->inner);
+        status = option_integer(run, "max-sweeps", 1, 1000000000, &job->inner);
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "starts", 1, BARYCENTER_STARTS_MAX, &job->n_starts);
@@ -158,7 +158,7 @@ dpot_status barycenter_read_options(struct barycenter_job *job)
 {
     struct run *run = job->run;
     const char *text = NULL;
-    dpot_status status = option_require(run, "group", "the files of the groups", &text);
+    dpot_status status = option_require(run, "group-files", "the files of the groups", &text);
     if (status == DPOT_OK) {
         status = read_kind(job);
     }
@@ -169,7 +169,7 @@ dpot_status barycenter_read_options(struct barycenter_job *job)
         status = read_numbers(job);
     }
     job->is_exact = option_is_given(run, "exact");
-    job->keeps_going = option_is_given(run, "outer") && !option_is_given(run, "tol");
+    job->keeps_going = option_is_given(run, "max-iterations") && !option_is_given(run, "tol");
     if (status == DPOT_OK) {
         status =
             option_require_array_output(run, "out", "a file for the barycenter", &job->out_path);
@@ -177,14 +177,15 @@ dpot_status barycenter_read_options(struct barycenter_job *job)
     if (status == DPOT_OK) {
         status = option_array_output(run, "weights-out", &job->weights_path);
     }
-    return status == DPOT_OK ? option_array_output(run, "curve", &job->curve_path) : status;
+    return status == DPOT_OK ? option_array_output(run, "trajectory-out", &job->curve_path)
+                             : status;
 }
 
 /* ---- files ---- */
 
 const char *barycenter_group_path(const struct barycenter_job *job, size_t i)
 {
-    return i == 0 ? option_text(job->run, "group") : job->run->operands[i - 1];
+    return i == 0 ? option_text(job->run, "group-files") : job->run->operands[i - 1];
 }
 
 static dpot_status read_file(struct barycenter_job *job, size_t i)
@@ -194,24 +195,24 @@ static dpot_status read_file(struct barycenter_job *job, size_t i)
     const char *path = barycenter_group_path(job, i);
     if (strcmp(path, "-") == 0) {
         if (run->reads_stdin) {
-            return RUN_USAGE(run, "--group - is the second input from stdin: name a file");
+            return RUN_USAGE(run, "--group-files - is the second input from stdin: name a file");
         }
         run->reads_stdin = true;
     }
     dpot_status status = array_read(path, array, &run->error);
     if (status != DPOT_OK) {
-        return dpot_error_prefix(&run->error, status, "--group %zu", i + 1);
+        return dpot_error_prefix(&run->error, status, "--group-files %zu", i + 1);
     }
     if (array->n_rows == 0 || array->n_cols == 0) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--group %s is empty: leave it out, or give it a point", path);
+                              "--group-files %s is empty: leave it out, or give it a point", path);
     }
     for (size_t k = 0; k < array->n_rows * array->n_cols; k++) {
         if (!isfinite(array->values[k])) {
-            return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                                  "--group %s: row %zu, column %zu is %g: give a finite number",
-                                  path, k / array->n_cols + 1, k % array->n_cols + 1,
-                                  array->values[k]);
+            return dpot_error_set(
+                &run->error, DPOT_ERR_RANGE,
+                "--group-files %s: row %zu, column %zu is %g: give a finite number", path,
+                k / array->n_cols + 1, k % array->n_cols + 1, array->values[k]);
         }
     }
     return DPOT_OK;
@@ -246,12 +247,13 @@ static dpot_status check_mass(struct barycenter_job *job, const char *path, cons
     }
     if (is_sound && sum > 0.0 && isfinite(sum) && !normalize && !(fabs(sum - 1.0) <= SUM_TOL)) {
         return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                              "--group %s: the %s sum to %.9g, not to 1: correct them or add "
+                              "--group-files %s: the %s sum to %.9g, not to 1: correct them or add "
                               "--normalize",
                               path, what, sum);
     }
     const dpot_status status = dpot_weights_check(mass, n, normalize, &run->error);
-    return status == DPOT_OK ? status : dpot_error_prefix(&run->error, status, "--group %s", path);
+    return status == DPOT_OK ? status
+                             : dpot_error_prefix(&run->error, status, "--group-files %s", path);
 }
 
 /* Moves the last column of a group to `weights`; the other columns are compacted in place. */
@@ -270,9 +272,10 @@ static dpot_status take_set(struct barycenter_job *job, size_t i, size_t dim, do
     struct array *array = &job->files[i];
     const size_t n_cols = dim + (weights != NULL);
     if (array->n_cols != n_cols) {
-        return dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
-                              "--group %s has %zu columns, the first group %zu: they must agree",
-                              barycenter_group_path(job, i), array->n_cols, n_cols);
+        return dpot_error_set(
+            &job->run->error, DPOT_ERR_SHAPE,
+            "--group-files %s has %zu columns, the first group %zu: they must agree",
+            barycenter_group_path(job, i), array->n_cols, n_cols);
     }
     if (weights) {
         take_weights(array, weights);
@@ -295,10 +298,11 @@ dpot_status barycenter_load_points(struct barycenter_job *job, size_t *dim)
     }
     *dim = job->files[0].n_cols - is_weighted;
     if (*dim == 0) {
-        return dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
-                              "--group %s has one column: with --weighted points need a coordinate "
-                              "before their weight",
-                              barycenter_group_path(job, 0));
+        return dpot_error_set(
+            &job->run->error, DPOT_ERR_SHAPE,
+            "--group-files %s has one column: with --weighted points need a coordinate "
+            "before their weight",
+            barycenter_group_path(job, 0));
     }
     job->n_groups = job->n_files;
     job->sets = dpot_alloc_array(NULL, job->n_files, sizeof *job->sets);
@@ -335,10 +339,11 @@ dpot_status barycenter_load_histograms(struct barycenter_job *job, size_t n, dou
         const struct array *array = &job->files[i];
         const size_t n_measures = measures_in(job, array, n);
         if (n_measures == 0) {
-            status = dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
-                                    "--group %s is %zu x %zu and not a histogram of %zu cells, nor "
-                                    "rows of such: they must agree",
-                                    barycenter_group_path(job, i), array->n_rows, array->n_cols, n);
+            status = dpot_error_set(
+                &job->run->error, DPOT_ERR_SHAPE,
+                "--group-files %s is %zu x %zu and not a histogram of %zu cells, nor "
+                "rows of such: they must agree",
+                barycenter_group_path(job, i), array->n_rows, array->n_cols, n);
         }
         job->n_groups += n_measures;
     }

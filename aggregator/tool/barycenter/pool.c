@@ -36,9 +36,11 @@ struct pooled_job {
 static dpot_status refuse_others(struct run *run)
 {
     static const char *const others[] = {
-        "group",    "weighted", "init",  "optimise-weights", "project",    "bound",     "grid",
-        "cell",     "cost",     "fixed", "metric",           "power",      "ring-size", "curve",
-        "debiased", "float32",  "inner", "inner-tol",        "log-domain", "tol"};
+        "group-files", "weighted",       "init",       "optimize-weights",
+        "project",     "lower-bound",    "grid",       "cell",
+        "cost",        "fixed",          "metric",     "power",
+        "ring-size",   "trajectory-out", "debiased",   "float32",
+        "max-sweeps",  "sweep-tol",      "log-domain", "tol"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const dpot_status status = option_excludes(
             run, "pool", others[i], "a pool brings its groups, and --support points are averaged");
@@ -55,7 +57,7 @@ static dpot_status refuse_others(struct run *run)
 /* Parses "32x32"; the number of sizes is checked with the campaign. */
 static dpot_status read_cells(struct pooled_job *p)
 {
-    const char *text = option_text(p->run, "cells");
+    const char *text = option_text(p->run, "deconvolve-grid");
     size_t sides[CLEAN_GRID_DIM_MAX], n = 0;
     bool is_sound = !text || number_parse_sides(text, CLEAN_GRID_DIM_MAX, SIZE_MAX, sides, &n);
     for (size_t j = 0; is_sound && j < n; j++) {
@@ -64,7 +66,7 @@ static dpot_status read_cells(struct pooled_job *p)
     }
     return is_sound ? DPOT_OK
                     : RUN_USAGE(p->run,
-                                "--cells is %.40s: give the cells along each of 1 to %d "
+                                "--deconvolve-grid is %.40s: give the cells along each of 1 to %d "
                                 "coordinates, such as 32x32",
                                 text, CLEAN_GRID_DIM_MAX);
 }
@@ -79,13 +81,13 @@ static dpot_status read_numbers(struct pooled_job *p)
         status = option_integer(run, "starts", 1, POOLED_STARTS_MAX, &starts);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "outer", 1, BARYCENTER_ITERATIONS_MAX, &outer);
+        status = option_integer(run, "max-iterations", 1, BARYCENTER_ITERATIONS_MAX, &outer);
     }
     if (status == DPOT_OK) {
         status = option_positive(run, "lambda", DBL_MAX, &p->settings.lambda);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "atoms", 1, CLEAN_POINTS_MAX, &atoms);
+        status = option_integer(run, "deconvolve-support", 1, CLEAN_POINTS_MAX, &atoms);
     }
     if (status == DPOT_OK) {
         status = option_number(run, "deconvolve-tol", 0, TOL_MAX, &p->settings.clean.tol);
@@ -115,7 +117,8 @@ static dpot_status read_options(struct pooled_job *p, const char **campaign)
         status = option_either(run, "exact", "lambda");
     }
     if (status == DPOT_OK) {
-        status = option_excludes(run, "cells", "atoms", "either a grid or points that move");
+        status = option_excludes(run, "deconvolve-grid", "deconvolve-support",
+                                 "either a grid or points that move");
     }
     if (status == DPOT_OK) {
         status = read_cells(p);
@@ -267,7 +270,7 @@ static dpot_status solve(struct pooled_job *p)
     status = pooled_average(&p->groups, &p->settings, &control, &p->result, &run->error);
     progress_end(&progress);
     run->is_stopped =
-        !option_is_given(run, "outer") && p->result.barycenter.outcome != SOLVE_CONVERGED;
+        !option_is_given(run, "max-iterations") && p->result.barycenter.outcome != SOLVE_CONVERGED;
     return status;
 }
 

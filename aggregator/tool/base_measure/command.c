@@ -25,24 +25,26 @@ static const struct option options[] = {
     {"campaign", "FILE|ID", "use points, metric, power and epsilon of a campaign instead"},
     REMOTE_OPTIONS,
     CAMPAIGN_PIN_OPTION,
-    {"sphere", "d",
+    {"sphere", "d 1..4096",
      "the unit sphere S^d of d + 1 coordinates, in closed form; with --power and --epsilon"},
-    {"epsilon", "E", "privacy parameter, above 0, at most 100"},
-    {"method", "M", "mirror, certified, uniform or given (default mirror; certified with --users)"},
-    {"gap", "G", "stop at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
-    {"max-iterations", "N",
+    {"epsilon", "E (0,100]", "privacy parameter (with --sphere at most 40)"},
+    {"method", "mirror|certified|uniform|given", "default mirror; certified with --users"},
+    {"gap", "G [0,1]",
+     "stop at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
+    {"max-iterations", "N 1..1000000000",
      "mirror: iterations, which set its step size (default 10000); certified: rounds (1000)"},
-    {"max-seconds", "S", "stop after about this time, including proof and report"},
+    {"max-seconds", "S (0,1e9]", "stop after about this time, including proof and report"},
     {"weights", "F",
      "(k,) minimise the weighted mean over inputs, not the worst case; with --users (n,)"},
     {"users", "F", "(n, k) example users, one distribution each: minimise their mean cost"},
     {"held-out", "F", "(n, k) users to report on (default: a quarter of --users, drawn by --seed)"},
-    {"mix", "T", "with --users: from 0 (users only, default) to 1 (worst case or uniform only)"},
-    {"mix-with", "W", "the other end of --mix: worst (default) or uniform"},
+    {"mix", "T [0,1]", "with --users: 0 is users only (default), 1 worst case or uniform only"},
+    {"mix-with", "worst|uniform", "the other end of --mix (default worst)"},
     {"given", "F", "report on this measure (kv,), made elsewhere (--method given)"},
     {"normalize", NULL, "scale weights, users and held-out users to sum 1"},
     {"out", "F", "the base measure (kv,), with its total mass; F.json has the result too"},
-    {"trajectory", "F", "mirror: the trajectory (n, 5), a .csv with a header, columns as below"},
+    {"trajectory-out", "F",
+     "mirror: the trajectory (n, 5), a .csv with a header, columns as below"},
     {"verify", "F", "verify the certificate of a measure written by certified or with --users"},
     {NULL, NULL, NULL},
 };
@@ -76,7 +78,7 @@ static dpot_status check_method(struct base_measure_job *job)
                          "--max-seconds is for a search, and --given makes none: leave it out");
     }
     if (!is_method(job, "mirror") || has_users) {
-        return option_excludes(run, "method", "trajectory",
+        return option_excludes(run, "method", "trajectory-out",
                                "only mirror has a trajectory, and only without users");
     }
     return DPOT_OK;
@@ -104,12 +106,6 @@ static dpot_status check_users(struct base_measure_job *job)
     return status == DPOT_OK ? option_positive(run, "max-seconds", 1e9, &job->max_seconds) : status;
 }
 
-/* Without --v the output points are the input points. */
-static const char *output_option(const struct run *run)
-{
-    return option_is_given(run, "x") && !option_is_given(run, "v") ? "x" : "v";
-}
-
 /* A campaign determines the cost. */
 static dpot_status check_campaign_options(struct base_measure_job *job)
 {
@@ -133,7 +129,7 @@ static dpot_status check_cost_options(struct base_measure_job *job)
         return check_campaign_options(job);
     }
     if (!option_is_given(run, "cost")) {
-        status = cost_check_options(run, "x", output_option(run));
+        status = cost_check_options(run, "x", cost_output_option(run));
     }
     for (size_t i = 0; status == DPOT_OK && i < 4; i++) {
         status = option_excludes(run, "cost", points_only[i], "the cost is given as it is");
@@ -169,7 +165,7 @@ static dpot_status read_options(struct base_measure_job *job)
         status =
             option_require_array_output(run, "out", "a file for the base measure", &job->out_path);
     }
-    return status == DPOT_OK ? option_array_output(run, "trajectory", &job->trajectory_path)
+    return status == DPOT_OK ? option_array_output(run, "trajectory-out", &job->trajectory_path)
                              : status;
 }
 
@@ -204,8 +200,9 @@ static dpot_status load_campaign(struct base_measure_job *job)
 static dpot_status load_inputs(struct base_measure_job *job)
 {
     struct run *run = job->run;
-    dpot_status status = job->campaign_text ? load_campaign(job)
-                                            : cost_load(run, "x", output_option(run), &job->cost);
+    dpot_status status = job->campaign_text
+                             ? load_campaign(job)
+                             : cost_load(run, "x", cost_output_option(run), &job->cost);
     if (status == DPOT_OK) {
         status = load_weights_option(job);
     }
@@ -419,7 +416,7 @@ const struct command command_base_measure = {
         "objective (W_p^p between a point and its law), worst_case, lower_bound, total_mass\n"
         "(alpha*), threshold (t*), cap (its share of the sphere), contraction (c: the mean\n"
         "report of x is c x), mean_cost (of a report without information), dim, coordinates.\n"
-        "Columns of --trajectory, named in the first line of a .csv: iteration,\n"
+        "Columns of --trajectory-out, named in the first line of a .csv: iteration,\n"
         "iterate_objective, best_objective, average_objective (of the mean), lower_bound.",
     .example = "dpot base-measure --x grid.csv --metric euclidean --power 2 --epsilon 1 "
                "--method certified --out m.npy",

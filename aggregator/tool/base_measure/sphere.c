@@ -13,7 +13,7 @@ static dpot_status read_options(struct run *run, struct sphere *sphere, double *
 {
     static const char *const others[] = {"cost",      "x",           "v",      "metric",
                                          "ring-size", "campaign",    "method", "weights",
-                                         "users",     "given",       "out",    "trajectory",
+                                         "users",     "given",       "out",    "trajectory-out",
                                          "verify",    "max-seconds", "gap",    "max-iterations"};
     const char *text = NULL;
     uint64_t dim = 0;

@@ -61,11 +61,11 @@ bool central_is_noisy(enum central_method method);
 /* Reads all options; reads no file. */
 DPOT_WARN_UNUSED dpot_status central_read_options(struct central_barycenter *job);
 
-/* Makes the measures of all groups, with noise or without, of at most --cells points each. Warns of
+/* Makes the measures of all groups, with noise or without, of at most --max-points points. Warns of
  * a depth that leaves coordinates undivided. */
 DPOT_WARN_UNUSED dpot_status central_measures_make(struct central_barycenter *job);
 
-/* PRIVATE: the records of a group, merged to at most --cells points. */
+/* PRIVATE: the records of a group, merged to at most --max-points points. */
 DPOT_WARN_UNUSED dpot_status central_measure_of_records(const struct central_barycenter *job,
                                                         const struct records_group *group,
                                                         struct group_measure *measure);
@@ -80,7 +80,7 @@ DPOT_WARN_UNUSED dpot_status central_solve(struct central_barycenter *job);
 DPOT_WARN_UNUSED dpot_status central_iterate(struct central_barycenter *job);
 
 /* PRIVATE: the cost of the result to the records, by exact plans that keep the records of a cell
- * together, at most --cells cells per group: exact if a group has at most that many records. */
+ * together, at most --max-points cells a group: exact if a group has at most that many records. */
 DPOT_WARN_UNUSED dpot_status central_data_cost(struct central_barycenter *job, double *cost);
 
 #endif

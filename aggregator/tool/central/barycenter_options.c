@@ -58,10 +58,10 @@ static dpot_status read_method(struct central_barycenter *job)
 /* Refuses options that the method does not use. */
 static dpot_status check_method(struct central_barycenter *job)
 {
-    static const char *const of_coreset[] = {"depth",  "shrink", "starts", "project",
-                                             "lambda", "outer",  "inner",  "tol"};
+    static const char *const of_coreset[] = {"depth",  "shrink",         "starts",     "project",
+                                             "lambda", "max-iterations", "max-sweeps", "tol"};
     static const char *const of_noisy[] = {"delta", "iterations", "resolution", "init",
-                                           "start-seed"};
+                                           "init-seed"};
     const bool is_noisy = central_is_noisy(job->method);
     const char *const *others = is_noisy ? of_coreset : of_noisy;
     const size_t n_others =
@@ -72,11 +72,11 @@ static dpot_status check_method(struct central_barycenter *job)
                              others[i], names[job->method]);
         }
     }
-    if (option_is_given(job->run, "inner") && !option_is_given(job->run, "lambda")) {
+    if (option_is_given(job->run, "max-sweeps") && !option_is_given(job->run, "lambda")) {
         return RUN_USAGE(job->run,
-                         "--inner does nothing without --lambda: exact plans have no sweeps");
+                         "--max-sweeps does nothing without --lambda: exact plans have no sweeps");
     }
-    return option_excludes(job->run, "init", "start-seed", "the start is given");
+    return option_excludes(job->run, "init", "init-seed", "the start is given");
 }
 
 /* The largest rho whose epsilon at delta is at most `epsilon`, by bisection of log rho. The lower
@@ -131,14 +131,14 @@ static dpot_status read_integers(struct central_barycenter *job)
     } integers[] = {
         {"support", BARYCENTER_SUPPORT_MAX, &job->support_size},
         {"depth", BUDGET_DEPTH_MAX, &job->depth},
-        {"cells", 1u << 24, &job->cells},
+        {"max-points", 1u << 24, &job->cells},
         {"starts", BARYCENTER_STARTS_MAX, &job->n_starts},
         {"project", COLUMNS_MAX, &job->project},
-        {"outer", BARYCENTER_ITERATIONS_MAX, &job->outer},
-        {"inner", 1000000000, &job->inner},
+        {"max-iterations", BARYCENTER_ITERATIONS_MAX, &job->outer},
+        {"max-sweeps", 1000000000, &job->inner},
         {"iterations", NOISY_ITERATIONS_MAX, &job->iterations},
         {"resolution", LATTICE_CELLS_MAX, &job->resolution},
-        {"start-seed", UINT32_MAX, &job->start_seed},
+        {"init-seed", UINT32_MAX, &job->start_seed},
     };
     const char *text = NULL;
     dpot_status status = option_require(job->run, "support", "how many points are wanted", &text);

@@ -19,9 +19,10 @@ static const struct option options[] = {
     REGION_OPTIONS,
     GUARANTEE_OPTIONS("replace-one (default: the number of records is public) or add-remove"),
     SAMPLING_OPTIONS,
-    {"depth", "r", "halvings from the box to the smallest cell (default: ceil(log2(epsilon n)))"},
-    {"shrink", "s", "0 (at the centres of the cells) to 1 (anywhere in the cells, default)"},
-    {"samples", "N", "number of points to draw (default: one per record)"},
+    {"depth", "r 1..48",
+     "halvings from the box to the smallest cell (default: ceil(log2(epsilon n)))"},
+    {"shrink", "s [0,1]", "0: at the centres of the cells; 1: anywhere in the cells (default)"},
+    {"n-samples", "N 1..268435456", "number of points to draw (default: one per record)"},
     {"weights-out", "F", "write one point per cell, and their weights to F"},
     {"out", "F", "the points"},
     {NULL, NULL, NULL},
@@ -59,9 +60,9 @@ static dpot_status read_outputs(struct coreset_job *job)
         status = option_array_output(run, "weights-out", &job->weights_path);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "samples", 1, ARRAY_ENTRIES_MAX, &job->n_samples);
+        status = option_integer(run, "n-samples", 1, ARRAY_ENTRIES_MAX, &job->n_samples);
     }
-    return status == DPOT_OK ? option_excludes(run, "weights-out", "samples",
+    return status == DPOT_OK ? option_excludes(run, "weights-out", "n-samples",
                                                "cells with their weights are all there is to draw")
                              : status;
 }
@@ -117,7 +118,7 @@ static dpot_status check_sizes(struct coreset_job *job)
     const bool is_public = job->guarantee.adjacency == ADJACENCY_REPLACE_ONE || job->n_samples > 0;
     if (!job->weights_path && is_public && n_total > ARRAY_ENTRIES_MAX / n_cols) {
         return dpot_error_set(&run->error, DPOT_ERR_TOO_LARGE,
-                              "%llu points of %zu coordinates are too many: take --samples N, or "
+                              "%llu points of %zu coordinates are too many: take --n-samples N, or "
                               "--weights-out F for one point a cell",
                               (unsigned long long)n_total, records->dim);
     }
@@ -238,7 +239,7 @@ static dpot_status make_arrays(struct coreset_job *job, size_t n_cols)
     if (n > ARRAY_ENTRIES_MAX / n_cols) {
         return dpot_error_set(
             &job->run->error, DPOT_ERR_TOO_LARGE,
-            "the measure has %zu points: take --samples N, or --weights-out F for "
+            "the measure has %zu points: take --n-samples N, or --weights-out F for "
             "one point a cell",
             n);
     }
@@ -436,7 +437,7 @@ const struct command command_central_coreset = {
         "The side file F.json has them too.",
     .example =
         "dpot central coreset --data residents.csv --columns lat,lon --count-column people \\\n"
-        "      --border border.csv --epsilon 1 --samples 500 --out coreset.csv",
+        "      --border border.csv --epsilon 1 --n-samples 500 --out coreset.csv",
     .options = options,
     .run = run_coreset,
 };

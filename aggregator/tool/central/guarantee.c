@@ -3,6 +3,7 @@
 #include "central/amplification.h"
 #include "tool/shared/options.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +33,8 @@ static dpot_status read_epsilon(struct run *run, double least, struct guarantee 
     const char *text = NULL;
     dpot_status status = option_require(run, "epsilon", "a number such as 1", &text);
     if (status == DPOT_OK) {
-        status = option_positive(run, "epsilon", BUDGET_EPSILON_MAX, &guarantee->epsilon);
+        const double most = guarantee->is_simulation ? BUDGET_EPSILON_MAX : DBL_MAX;
+        status = option_positive(run, "epsilon", most, &guarantee->epsilon);
     }
     if (status == DPOT_OK && guarantee->epsilon < least) {
         return RUN_USAGE(run, "--epsilon is %.40s: give at least %.3g", text, least);

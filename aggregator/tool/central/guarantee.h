@@ -25,22 +25,25 @@ struct guarantee {
 };
 
 #define GUARANTEE_OPTIONS(adjacency_help)                                                          \
-    {"epsilon", "E", "privacy of one record, at most 20"}, {"adjacency", "A", adjacency_help},     \
+    {"epsilon", "E (0,inf)", "privacy of one record, at most 20 (1024 with --simulation)"},        \
+        {"adjacency", "A", adjacency_help},                                                        \
         {"simulation", NULL, "an experiment: the output has no guarantee, --seed is allowed"},     \
         {"ledger", "F", "charge this run to F first (default: runs are not added up)"},            \
         {"name", "NAME", "the data set to charge; a name of your choice"},                         \
-        {"epsilon-cap", "E", "first run of a data set: the cap on epsilon of all its runs,"},      \
-        {"delta-cap", "D", "and on their delta (default 0);"},                                     \
+        {"epsilon-cap", "E (0,1e6]",                                                               \
+         "first run of a data set: the cap on epsilon of all its runs,"},                          \
+        {"delta-cap", "D [0,1]", "and on their delta (default 0);"},                               \
     {                                                                                              \
-        "rho-cap", "R", "or the cap in zCDP, instead of both"                                      \
+        "rho-cap", "R (0,1e6]", "or the cap in zCDP, instead of both"                              \
     }
 
 /* For jobs on one table. */
 #define SAMPLING_OPTIONS                                                                           \
-    {"population", "N",                                                                            \
+    {"population", "N 1..9007199254740992",                                                        \
      "replace-one: report the amplified epsilon if the records are a secret sample of N people"},  \
     {                                                                                              \
-        "sampling-rate", "q", "add-remove: the same if each person was sampled with probability q" \
+        "sampling-rate", "q (0,1]",                                                                \
+            "add-remove: the same if each person was sampled with probability q"                   \
     }
 
 /* Reads the options. The adjacency may be replace-one or `other` (possibly the same); epsilon is at

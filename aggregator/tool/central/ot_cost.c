@@ -13,11 +13,12 @@
 
 static const struct option options[] = {
     PAIR_OPTIONS,
-    {"metric", "M", "euclidean, l1 or linf"},
-    {"power", "p", "the cost is distance^p (default 1)"},
-    {"cap", "C", "clip costs to C, for less noise (default: the largest cost over the box)"},
+    {"metric", "euclidean|l1|linf", "ground metric"},
+    {"power", "p (0,64]", "the cost is distance^p (default 1)"},
+    {"cost-cap", "C (0,inf)",
+     "clip costs to C, for less noise (default: the largest cost over the box)"},
     {"exact", NULL, "plain optimal transport"},
-    {"lambda", "L", "entropic transport with this regularisation, cost units"},
+    {"lambda", "L (0,inf)", "entropic transport with this regularisation, cost units"},
     GUARANTEE_OPTIONS("replace-one (default: of one file) or replace-pair (one of each)"),
     {NULL, NULL, NULL},
 };
@@ -47,7 +48,7 @@ static dpot_status read_metric(struct ot_cost_job *job)
     if (status == DPOT_OK) {
         status = option_positive(run, "power", POWER_MAX, &job->config.power);
     }
-    return status == DPOT_OK ? option_positive(run, "cap", DBL_MAX, &job->config.cap) : status;
+    return status == DPOT_OK ? option_positive(run, "cost-cap", DBL_MAX, &job->config.cap) : status;
 }
 
 static dpot_status read_options(struct ot_cost_job *job)

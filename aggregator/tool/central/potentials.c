@@ -25,17 +25,18 @@ static dpot_status read_family(struct run *run, struct family *family)
         status = option_integer(run, "family-seed", 0, UINT64_MAX, &family->seed);
     }
     if (status == DPOT_OK) {
-        status = option_positive(run, "alpha", 1e6, &family->alpha);
+        status = option_positive(run, "bump-height", 1e6, &family->alpha);
     }
     if (status == DPOT_OK) {
-        status = option_positive(run, "width", 1e6, &family->width);
+        status = option_positive(run, "bump-width", 1e6, &family->width);
     }
-    return status == DPOT_OK ? option_positive(run, "spread", 1e6, &family->spread) : status;
+    return status == DPOT_OK ? option_positive(run, "bump-spread", 1e6, &family->spread) : status;
 }
 
 dpot_status potentials_check(struct run *run)
 {
-    static const char *const of_family[] = {"family-seed", "alpha", "width", "spread"};
+    static const char *const of_family[] = {"family-seed", "bump-height", "bump-width",
+                                            "bump-spread"};
     struct family family;
     dpot_status status = option_either(run, "candidates", "family");
     for (size_t i = 0; status == DPOT_OK && i < 4; i++) {

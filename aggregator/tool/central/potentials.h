@@ -15,12 +15,12 @@
 
 #define POTENTIALS_OPTIONS                                                                         \
     {"candidates", "F", "public potentials (N, cells), their values at the cell centres"},         \
-        {"family", "N", "instead: draw N potentials that attract and repel"},                      \
-        {"family-seed", "S", "public seed of the family (default 1)"},                             \
-        {"alpha", "a", "height of its bumps (default 0.005)"},                                     \
-        {"width", "s", "width of its bumps (default 0.1)"},                                        \
+        {"family", "N 1..1000000", "instead: draw N potentials that attract and repel"},           \
+        {"family-seed", "N 0..", "public seed of the family (default 1)"},                         \
+        {"bump-height", "h (0,1e6]", "height of its bumps (default 0.005)"},                       \
+        {"bump-width", "s (0,1e6]", "width of its bumps (default 0.1)"},                           \
     {                                                                                              \
-        "spread", "m", "standard deviation of their centres (default 0.3162)"                      \
+        "bump-spread", "s (0,1e6]", "standard deviation of their centres (default 0.3162)"         \
     }
 
 /* Validates the command line. */

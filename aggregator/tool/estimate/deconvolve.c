@@ -21,18 +21,18 @@
 
 static const struct option options[] = {
     NOISY_POOL_OPTIONS,
-    {"support", "m", "find m points and their weights"},
+    {"support", "m 1..65536", "find m points and their weights"},
     {"grid", "RxC",
      "weights of the cell centres of a grid over the domain (one size per dimension)"},
     {"free", NULL, "with --grid: the points move too"},
-    {"tol", "T", "stop when a step gains less log-likelihood than this (default 0.01)"},
-    {"max-iterations", "N", "maximum number of steps (default 5000)"},
-    {"iterations", "N", "exactly N steps instead"},
+    {"tol", "T (0,1e6]", "stop when a step gains less log-likelihood than this (default 0.01)"},
+    {"max-iterations", "N 1..1000000", "maximum number of steps (default 5000)"},
+    {"iterations", "N 1..1000000", "exactly N steps instead"},
     {"out", "F", "the points (m, dim)"},
     {"weights-out", "F", "their weights (m,)"},
-    {"samples", "N", "also draw N points by the weights"},
+    {"n-samples", "N 1..10000000", "also draw N points by the weights"},
     {"samples-out", "F", "the drawn points (N, dim)"},
-    {"trajectory", "F", "rows of step and log_likelihood; a .csv with a header"},
+    {"trajectory-out", "F", "rows of step and log_likelihood; a .csv with a header"},
     {NULL, NULL, NULL},
 };
 
@@ -123,13 +123,13 @@ static dpot_status read_outputs(struct deconvolve_job *job)
         status = option_array_output(run, "samples-out", &job->samples_path);
     }
     if (status == DPOT_OK) {
-        status = option_array_output(run, "trajectory", &job->trajectory_path);
+        status = option_array_output(run, "trajectory-out", &job->trajectory_path);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "samples", 1, SAMPLES_MAX, &job->n_samples);
+        status = option_integer(run, "n-samples", 1, SAMPLES_MAX, &job->n_samples);
     }
     if (status == DPOT_OK && (job->n_samples > 0) != (job->samples_path != NULL)) {
-        return RUN_USAGE(run, "--samples N and --samples-out F go together");
+        return RUN_USAGE(run, "--n-samples N and --samples-out F go together");
     }
     return status;
 }
@@ -221,7 +221,7 @@ static dpot_status write_samples(struct deconvolve_job *job)
         return DPOT_OK;
     }
     if (job->n_samples > ARRAY_ENTRIES_MAX / dim) {
-        return RUN_USAGE(job->run, "--samples %llu of %zu coordinates is too much: take fewer",
+        return RUN_USAGE(job->run, "--n-samples %llu of %zu coordinates is too much: take fewer",
                          (unsigned long long)job->n_samples, dim);
     }
     dpot_status status = array_init(&array, job->n_samples, dim, dim == 1);

@@ -26,14 +26,17 @@
 static const struct option options[] = {
     {"campaign", "FILE|ID", "the campaign of the pool"},
     {"pool", "F", "indices of the reports (n,), on a sphere directions (n, dim), from dpot pool"},
-    {"method", "M", "frequency, or likelihood (default with sample_first); mean on a sphere"},
-    {"start", "F", "likelihood: initial weights (k,) (default: equal)"},
-    {"normalize", NULL, "scale the weights of --start to sum 1"},
-    {"bootstrap", "B", "resamples for the intervals, at least 20 (default 200; 0: none)"},
-    {"level", "L", "of the intervals (default 0.95)"},
+    {"method", "frequency|likelihood|mean",
+     "default likelihood with sample_first, else frequency; mean on a sphere"},
+    {"init", "F", "likelihood: initial weights (k,) (default: equal)"},
+    {"normalize", NULL, "scale the weights of --init to sum 1"},
+    {"bootstrap", "N 0..100000",
+     "resamples for the intervals: 0 for none, or 20 and more (default 200)"},
+    {"confidence", "C [0.01,0.999]", "of the intervals (default 0.95)"},
     {"out", "F",
      "the estimate, (kv,), (k,) or (dim,); F.json has standard errors, intervals and prior"},
-    {"revision", "N", "with an ID: this revision, not the one devices get; needs the admin token"},
+    {"revision", "N 1..4294967295",
+     "with an ID: this revision, not the one devices get; needs the admin token"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     CAMPAIGN_PIN_OPTION,
@@ -56,15 +59,15 @@ static dpot_status read_options(struct estimate *e, const char **campaign)
             run, "--method is %.40s: choose frequency, likelihood or, on a sphere, mean", method);
     }
     if (status == DPOT_OK && method && strcmp(method, "frequency") == 0 &&
-        option_is_given(run, "start")) {
+        option_is_given(run, "init")) {
         status =
-            RUN_USAGE(run, "--start is for --method likelihood: frequencies start from nothing");
+            RUN_USAGE(run, "--init is for --method likelihood: frequencies start from nothing");
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "bootstrap", 0, RESAMPLES_MAX, &n_resamples);
     }
     if (status == DPOT_OK) {
-        status = option_number(run, "level", 0.01, 0.999, &e->level);
+        status = option_number(run, "confidence", 0.01, 0.999, &e->level);
     }
     if (status == DPOT_OK) {
         status = option_require_array_output(run, "out", "a file for the estimate", &e->out_path);
@@ -84,9 +87,9 @@ static dpot_status choose_method(struct estimate *e)
                          "vectors: choose frequency or likelihood");
     }
     e->is_likelihood = method ? strcmp(method, "likelihood") == 0 : e->file.campaign.sample_first;
-    if (!e->is_likelihood && option_is_given(e->run, "start")) {
+    if (!e->is_likelihood && option_is_given(e->run, "init")) {
         return RUN_USAGE(e->run,
-                         "--start is for --method likelihood, and this campaign does not say "
+                         "--init is for --method likelihood, and this campaign does not say "
                          "sample_first: give --method likelihood too");
     }
     if (e->n_resamples > 0 && e->n_resamples < RESAMPLES_MIN) {
@@ -370,7 +373,7 @@ const struct command command_estimate = {
         "mechanism (is_corrected is false), with bootstrap percentile intervals.\n"
         "likelihood: the distribution of people's places that makes the reports most likely. It\n"
         "needs a known channel: a campaign with sample_first, or with n_max 1. EM starts from\n"
-        "equal weights, or --start, and stops when a step gains less than .05 nats, so that the\n"
+        "equal weights, or --init, and stops when a step gains less than .05 nats, so that the\n"
         "estimate depends on its start. The intervals do not: they are those of the unbiased\n"
         "linear inverse, and 0 to 1 where the channel does not determine a point (standard_error\n"
         "null, with a warning; determined counts the other points). The side file F.json has\n"

@@ -30,7 +30,7 @@ struct estimate {
     struct array errors, lower, upper; /* as values; NAN: a standard error that is not determined */
 };
 
-/* Fills values and prior by maximum likelihood, from --start. */
+/* Fills values and prior by maximum likelihood, from --init. */
 DPOT_WARN_UNUSED dpot_status estimate_likelihood(struct estimate *e);
 
 /* Fills errors, lower and upper from n_resamples > 0 resamples of the reports. */

@@ -50,10 +50,10 @@ static dpot_status take_start(struct estimate *e)
     for (size_t l = 0; l < k; l++) {
         e->prior.values[l] = 1 / (double)k;
     }
-    if (!option_is_given(e->run, "start")) {
+    if (!option_is_given(e->run, "init")) {
         return DPOT_OK;
     }
-    status = load_measure(e->run, "start", k, &start);
+    status = load_measure(e->run, "init", k, &start);
     if (status == DPOT_OK) {
         e->prior_is = "start";
         memcpy(e->prior.values, start.values, k * sizeof *start.values);

@@ -30,8 +30,8 @@ static dpot_status check_options(struct run *run)
                          "method is mean",
                          method);
     }
-    if (option_is_given(run, "start")) {
-        return RUN_USAGE(run, "--start is for --method likelihood: a mean starts from nothing");
+    if (option_is_given(run, "init")) {
+        return RUN_USAGE(run, "--init is for --method likelihood: a mean starts from nothing");
     }
     return option_is_given(run, "bootstrap")
                ? RUN_USAGE(run,
@@ -47,7 +47,7 @@ static dpot_status check_pool(const struct mean *m, const struct array *pool)
     if (pool->n_cols != m->dim) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
                               "--pool %s has %zu columns: the campaign's directions have %zu "
-                              "coordinates, as dpot pool --export writes them",
+                              "coordinates, as dpot pool --out writes them",
                               m->e->pool_path, pool->n_cols, m->dim);
     }
     for (size_t i = 0; i < pool->n_rows; i++) {

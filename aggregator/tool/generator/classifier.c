@@ -32,9 +32,9 @@ static const struct option options[] = {
     {"test-labels", "F", "their classes"},
     {"range", "lo,hi", "range of the pixels (default: 0,255 if all are integers within)"},
     {"arch", "A", "conv28:C1,C2,W for images of 28x28, mlp:W1,... (default conv28:16,32,128)"},
-    {"epochs", "N", "passes over the images (default 3)"},
-    {"batch", "N", "images per step (default 100)"},
-    {"learning-rate", "r", "of Adam, with a cosine decay to 0 (default 0.002)"},
+    {"epochs", "N 1..1000", "passes over the images (default 3)"},
+    {"batch", "N 1..10000", "images per step (default 100)"},
+    {"learning-rate", "r (0,1]", "of Adam, with a cosine decay to 0 (default 0.002)"},
     {"out", "F", "the classifier (JSON)"},
     {NULL, NULL, NULL},
 };

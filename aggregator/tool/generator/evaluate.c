@@ -27,11 +27,11 @@ static const struct option options[] = {
     {"samples", "F", "points made by a generator (n, dim)"},
     {"weights", "F", "weights of the samples (n,), as dpot deconvolve writes them"},
     {"model", "F.onnx", "the generator itself, instead of --samples"},
-    {"n", "N", "points to draw from --model (default 10000)"},
+    {"n-samples", "N 2..268435456", "points to draw from --model (default 10000)"},
     {"reference", "F", "real points (m, dim), public or otherwise permitted"},
-    {"privatised", "F", "the reports, to measure like the samples"},
-    {"points", "N", "points of each set in the exact distances, 2 to 8000 (default 1000)"},
-    {"directions", "N", "directions of the sliced distance (default 100)"},
+    {"pool", "F", "the reports, to measure like the samples"},
+    {"max-points", "N 2..8000", "points of each set in the exact distances (default 1000)"},
+    {"directions", "N 1..100000", "directions of the sliced distance (default 100)"},
     {"classifier", "F", "of dpot generator classifier: classes and Frechet distances"},
     {"labels", "F", "classes of the reference (m,), to measure the classifier's accuracy"},
     {"range", "lo,hi", "black and white of the images (default: those of the classifier)"},
@@ -56,7 +56,7 @@ static dpot_status check_combinations(struct run *run)
 {
     static const char *const pairs[][3] = {
         {"model", "weights", "a generator's points are alike"},
-        {"samples", "n", "all samples of the file are used"},
+        {"samples", "n-samples", "all samples of the file are used"},
     };
     dpot_status status = option_either(run, "samples", "model");
     for (size_t i = 0; status == DPOT_OK && i < sizeof pairs / sizeof pairs[0]; i++) {
@@ -78,13 +78,13 @@ static dpot_status read_options(struct evaluation *e)
         status = option_require(run, "reference", "a file of real points", &text);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "points", 2, EXACT_MAX, &e->n_exact);
+        status = option_integer(run, "max-points", 2, EXACT_MAX, &e->n_exact);
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "directions", 1, DIRECTIONS_MAX, &e->n_directions);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "n", 2, ARRAY_ENTRIES_MAX, &e->n_samples);
+        status = option_integer(run, "n-samples", 2, ARRAY_ENTRIES_MAX, &e->n_samples);
     }
     return status == DPOT_OK ? plot_read_interval(run, "range", e->range, &e->has_range) : status;
 }
@@ -104,9 +104,9 @@ static dpot_status draw_samples(struct evaluation *e)
     float *points =
         dim <= ARRAY_ENTRIES_MAX / n ? dpot_alloc_array(NULL, n * dim, sizeof *points) : NULL;
     if (!points) {
-        status =
-            dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                           "--n %zu points of %zu coordinates are too much: take fewer", n, dim);
+        status = dpot_error_set(
+            error, DPOT_ERR_TOO_LARGE,
+            "--n-samples %zu points of %zu coordinates are too much: take fewer", n, dim);
     } else {
         status = generator_model_sample(&model, e->run->seed, n, points);
     }
@@ -151,7 +151,7 @@ static dpot_status check_sizes(struct evaluation *e, const char *samples)
     if (status == DPOT_OK) {
         status = check_size(e, samples, &e->samples);
     }
-    return status == DPOT_OK ? check_size(e, "privatised", &e->privatised) : status;
+    return status == DPOT_OK ? check_size(e, "pool", &e->privatised) : status;
 }
 
 static dpot_status load_points(struct evaluation *e)
@@ -168,11 +168,11 @@ static dpot_status load_points(struct evaluation *e)
     if (status == DPOT_OK && option_is_given(run, "weights")) {
         status = load_measure(run, "weights", e->samples.n_rows, &e->weights);
     }
-    if (status == DPOT_OK && option_is_given(run, "privatised")) {
-        status = load_finite(run, "privatised", &e->privatised);
+    if (status == DPOT_OK && option_is_given(run, "pool")) {
+        status = load_finite(run, "pool", &e->privatised);
     }
     if (status == DPOT_OK && e->privatised.values) {
-        status = check_dim(e, "privatised", &e->privatised);
+        status = check_dim(e, "pool", &e->privatised);
     }
     return status == DPOT_OK ? check_sizes(e, has_model ? "model" : "samples") : status;
 }
@@ -439,7 +439,7 @@ const struct command command_generator_evaluate = {
         "at least 3 %), smallest_share, class_distance (share in the wrong class), confidence\n"
         "and, in JSON, shares; accuracy (with --labels). With --json also w1, w2, ... of the\n"
         "samples, and the same with _floor and _privatised.",
-    .example = "dpot generator evaluate --samples samples.csv --reference real.csv --points 20",
+    .example = "dpot generator evaluate --samples samples.csv --reference real.csv --max-points 20",
     .options = options,
     .run = run_generator_evaluate,
 };

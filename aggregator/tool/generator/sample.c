@@ -14,7 +14,7 @@
 
 static const struct option options[] = {
     {"model", "F.onnx", "the generator, as dpot generator train writes it"},
-    {"n", "N", "number of points (default 1000)"},
+    {"n-samples", "N 1..268435456", "number of points to draw (default 1000)"},
     {"out", "F", "the points (N, dim)"},
     {NULL, NULL, NULL},
 };
@@ -28,7 +28,8 @@ static dpot_status fill(struct run *run, struct generator_model *model, size_t n
                         : NULL;
     if (!points) {
         return dpot_error_set(&run->error, DPOT_ERR_TOO_LARGE,
-                              "--n %zu points of %zu coordinates are too much: take fewer", n, dim);
+                              "--n-samples %zu points of %zu coordinates are too much: take fewer",
+                              n, dim);
     }
     uint64_t seed = run->seed;
     if (!run->has_seed) {
@@ -64,7 +65,7 @@ static dpot_status run_generator_sample(struct run *run)
         status = option_require_array_output(run, "out", "a file for the points", &out);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "n", 1, ARRAY_ENTRIES_MAX, &n);
+        status = option_integer(run, "n-samples", 1, ARRAY_ENTRIES_MAX, &n);
     }
     if (status == DPOT_OK) {
         status = generator_model_load(path, &setup, &model, &run->error);
@@ -93,7 +94,8 @@ const struct command command_generator_sample = {
         "Draws latent points with --seed (default: random) and maps them. A larger N with the\n"
         "same seed begins with the same points. Keys: n, dim, arch, and the provenance of the\n"
         "model (mechanism, scale, pool_checksum, settings, ...).",
-    .example = "dpot generator sample --model generator.onnx --n 100 --seed 1 --out samples.csv",
+    .example =
+        "dpot generator sample --model generator.onnx --n-samples 100 --seed 1 --out samples.csv",
     .options = options,
     .run = run_generator_sample,
 };

@@ -21,7 +21,7 @@ dpot_status generator_settings_given(struct run *run, json_t *given)
     } integers[] = {
         {"latent-dim", "latent_dim", 1, 4096},       {"batch", "batch", 1, SETTINGS_BATCH_MAX},
         {"pool-batch", "pool_batch", 1, ATOMS_MOST}, {"atoms", "atoms", 1, ATOMS_MOST},
-        {"sinkhorn", "sinkhorn", 1, 100000},         {"steps", "steps", 1, SETTINGS_STEPS_MAX},
+        {"sweeps", "sinkhorn", 1, 100000},           {"steps", "steps", 1, SETTINGS_STEPS_MAX},
     };
     dpot_status status = DPOT_OK;
     for (size_t i = 0; status == DPOT_OK && i < sizeof integers / sizeof integers[0]; i++) {
@@ -54,7 +54,7 @@ dpot_status generator_settings_given(struct run *run, json_t *given)
     put_text(given, run, "arch", "arch");
     put_text(given, run, "optimizer", "optimizer");
     put_text(given, run, "schedule", "schedule");
-    put_text(given, run, "cost", "cost");
+    put_text(given, run, "noise-cost", "cost");
     if (run->has_seed) {
         (void)json_object_set_new(given, "seed", json_integer((json_int_t)(run->seed & INT64_MAX)));
     }

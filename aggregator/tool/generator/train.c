@@ -28,26 +28,28 @@
 static const struct option options[] = {
     NOISY_POOL_OPTIONS,
     {"arch", "A", "mlp:256,256, resize28:24,12,128 or dcgan28:32 (28x28 images)"},
-    {"latent-dim", "D", "latent coordinates (default 2, 10 or 16, by the dimension)"},
+    {"latent-dim", "D 1..4096", "latent coordinates (default 2, 10 or 16, by the dimension)"},
     {"range", "lo,hi",
      "keep generated coordinates in this range (default: that of the domain, if known)"},
-    {"batch", "b", "generated points per step (default 400)"},
-    {"pool-batch", "B", "reports drawn per step (default 4 for each generated point)"},
-    {"atoms", "N",
+    {"batch", "N 1..65536", "generated points per step (default 400)"},
+    {"pool-batch", "N 1..65536", "reports drawn per step (default 4 for each generated point)"},
+    {"atoms", "N 1..65536",
      "use the whole pool in every step, as at most N weighted points (default 4096 in up to "
      "3 dimensions)"},
-    {"sinkhorn", "L", "sweeps per step (default 20 with atoms, otherwise 60)"},
-    {"steps", "N", "steps (default 3000)"},
-    {"optimizer", "O", "adam (default) or rmsprop"},
-    {"learning-rate", "r", "at the start (default 0.001; 0.002 with atoms, 0.003 for images)"},
-    {"schedule", "S", "cosine (default), linear or constant"},
-    {"cost", "C", "l1 or squared: use the cost of another noise, for experiments"},
-    {"regularization", "R", "of the transport; 1 (default) is that of the noise"},
-    {"transform", "T", "none or dct, to check that of the pool"},
+    {"sweeps", "N 1..100000", "exactly N sweeps per step (default 20 with atoms, otherwise 60)"},
+    {"steps", "N 1..10000000", "steps (default 3000)"},
+    {"optimizer", "adam|rmsprop", "default adam"},
+    {"learning-rate", "r [1e-12,1e6]",
+     "at the start (default 0.001; 0.002 with atoms, 0.003 for images)"},
+    {"schedule", "cosine|linear|constant", "of the learning rate (default cosine)"},
+    {"noise-cost", "l1|squared", "use the cost of another noise, for experiments"},
+    {"regularization", "R [1e-6,1e6]", "of the transport; 1 (default) is that of the noise"},
+    {"transform", "none|dct", "to check that of the pool"},
     {"checkpoint", "DIR", "save the state to DIR, every minute and when stopped"},
-    {"checkpoint-every", "N", "every N steps instead"},
+    {"checkpoint-every", "N 1..10000000", "every N steps instead"},
     {"resume", NULL, "continue from the checkpoint"},
-    {"curve", "F", "rows of step, loss, gap, residual, learning_rate; a .csv with a header"},
+    {"trajectory-out", "F",
+     "rows of step, loss, gap, residual, learning_rate; a .csv with a header"},
     {"out", "F.onnx", "the generator"},
     {NULL, NULL, NULL},
 };
@@ -120,7 +122,7 @@ static dpot_status read_options(struct train_job *job)
     dpot_status status =
         option_require_output(run, "out", "a file for the generator", &job->out_path);
     if (status == DPOT_OK) {
-        status = option_array_output(run, "curve", &job->curve_path);
+        status = option_array_output(run, "trajectory-out", &job->curve_path);
     }
     if (status == DPOT_OK) {
         status = read_range(job);
@@ -314,6 +316,9 @@ static dpot_status train(struct train_job *job)
     (void)sigaction(SIGINT, &action, &before_int);
     (void)sigaction(SIGTERM, &action, &before_term);
     progress_init(&job->bar, job->run, "training", job->input.settings.steps);
+    if (job->is_resumed) {
+        progress_join(&job->bar);
+    }
     const dpot_status status = run_steps(job);
     progress_end(&job->bar);
     (void)sigaction(SIGINT, &before_int, NULL);

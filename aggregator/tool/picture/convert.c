@@ -16,8 +16,8 @@ static const struct option options[] = {
     {"in", "F", "array: .npy, .npz (of several FILE.npz:NAME), .csv or IDX, also with gzip"},
     {"rows", "a:b", "rows a to b - 1, counted from 0 (default: all)"},
     FORM_OPTIONS,
-    {"to", "lo,hi", "map --from linearly to this range"},
-    {"from", "lo,hi", "the range that --to maps (default: 0,255 for IDX files)"},
+    {"to-range", "lo,hi", "map --from-range linearly to this range"},
+    {"from-range", "lo,hi", "the range that --to-range maps (default: 0,255 for IDX files)"},
     {"number", NULL, "add a first column of row numbers, as the devices of dpot simulate"},
     {"out", "F", "the array; its name ends in .npy or .csv"},
     {NULL, NULL, NULL},
@@ -53,13 +53,13 @@ static dpot_status read_options(struct conversion *c)
         status = RUN_USAGE(run, "there is no --out: give a name that ends in .npy or .csv");
     }
     if (status == DPOT_OK) {
-        status = read_range(run, "to", c->to, &c->is_scaled);
+        status = read_range(run, "to-range", c->to, &c->is_scaled);
     }
     if (status == DPOT_OK) {
-        status = read_range(run, "from", c->from, &has_from);
+        status = read_range(run, "from-range", c->from, &has_from);
     }
     if (status == DPOT_OK && has_from && !c->is_scaled) {
-        return RUN_USAGE(run, "--from is given without --to: give both ranges");
+        return RUN_USAGE(run, "--from-range is given without --to-range: give both ranges");
     }
     return status;
 }
@@ -67,11 +67,12 @@ static dpot_status read_options(struct conversion *c)
 /* The range of the data is no default: it differs from file to file. */
 static dpot_status settle_range(struct conversion *c)
 {
-    if (!c->is_scaled || option_is_given(c->run, "from")) {
+    if (!c->is_scaled || option_is_given(c->run, "from-range")) {
         return DPOT_OK;
     }
     if (!c->array.is_idx) {
-        return RUN_USAGE(c->run, "--to needs --from lo,hi: the range that the numbers may have");
+        return RUN_USAGE(
+            c->run, "--to-range needs --from-range lo,hi: the range that the numbers may have");
     }
     c->from[1] = BYTE_MAX;
     return DPOT_OK;
@@ -217,13 +218,15 @@ const struct command command_convert = {
     .summary = "convert an array to another file format, in part and to another scale",
     .details =
         "Reads .npy, .npz, .csv and IDX files (the format of MNIST; images become rows of pixels\n"
-        "0 .. 255), also packed with gzip, writes .npy or .csv. --to lo,hi maps the range --from "
+        "0 .. 255), also packed with gzip, writes .npy or .csv. --to-range lo,hi maps the range "
+        "--from-range "
         "linearly; numbers outside\n"
-        "--from are mapped outside --to. If the data will be privatised, both ranges must be\n"
+        "--from-range are mapped outside --to-range. If the data will be privatised, both ranges "
+        "must be\n"
         "public. A .csv keeps the names of its columns. NaN and infinities are written unchanged,\n"
         "with a warning.\n"
         "Keys: out, rows, columns, min, max (of the finite numbers written), not_finite.",
-    .example = "dpot convert --in images-idx3-ubyte --rows 0:2 --to -1,1 --out images.npy",
+    .example = "dpot convert --in images-idx3-ubyte --rows 0:2 --to-range -1,1 --out images.npy",
     .options = options,
     .run = run_convert,
 };

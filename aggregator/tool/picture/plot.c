@@ -251,9 +251,9 @@ const struct command command_plot_curves = {
 static const struct option sheet_options[] = {
     {"in", "F", "images (n, h*w), one per row"},
     {"shape", "HxW", "rows and columns of an image"},
-    {"columns", "N", "images side by side (default: a page of good proportions)"},
+    {"per-row", "N 1..20000", "images side by side (default: a page of good proportions)"},
     {"rows", "a:b", "images a to b - 1, counted from 0 (default: all)"},
-    {"range", "a,b", "values of black and white, to compare several sheets"},
+    {"range", "lo,hi", "values of black and white, to compare several sheets"},
     {"value-label", "T", "name of the grey scale, with its unit"},
     PLOT_CAPTION_OPTIONS,
     {NULL, NULL, NULL},
@@ -301,7 +301,7 @@ static dpot_status read_sheet_options(struct run *run, double range[2], struct s
         status = plot_read_shape(run, "shape", shape, &is_given);
     }
     if (status == DPOT_OK) {
-        status = option_integer(run, "columns", 1, PICTURE_SIDE_MAX, &n_columns);
+        status = option_integer(run, "per-row", 1, PICTURE_SIDE_MAX, &n_columns);
     }
     sheet->height = shape[0];
     sheet->width = shape[1];
@@ -340,7 +340,7 @@ const struct command command_plot_sheet = {
         "Without --range black is 0 (or the smallest value, if negative) and white the largest\n"
         "value; with it values beyond its ends are black or white. --rows selects images.\n"
         "Keys: out, width, height (pixels).",
-    .example = "dpot plot sheet --in samples.npy --shape 28x28 --columns 10 --out samples.png",
+    .example = "dpot plot sheet --in samples.npy --shape 28x28 --per-row 10 --out samples.png",
     .options = sheet_options,
     .run = run_sheet,
 };

@@ -8,7 +8,7 @@
 
 #define PLOT_CAPTION_OPTIONS                                                                       \
     {"title", "T", "title of the picture"},                                                        \
-        {"width", "PX", "pixels of a full page, 300 to 20000 (default 900); texts grow with it"},  \
+        {"width", "PX 300..20000", "pixels of a full page (default 900); texts grow with it"},     \
     {                                                                                              \
         "out", "F", "the picture; its name ends in .png or .svg"                                   \
     }
@@ -23,7 +23,7 @@
     {"map", NULL, "coordinates are latitude and longitude in degrees"},                            \
         {"border", "F", "rows of latitude, longitude to draw as a line (implies --map)"},          \
         {"log", NULL, "logarithmic colour scale"},                                                 \
-        {"range", "a,b", "ends of the colour scale, to compare several pictures"},                 \
+        {"range", "lo,hi", "ends of the colour scale, to compare several pictures"},               \
     {                                                                                              \
         "value-label", "T", "name of the colour bar, with its unit"                                \
     }

@@ -2,6 +2,7 @@
 
 #include "tool/shared/conflict.h"
 
+#include "cli/values.h"
 #include "files/input.h"
 #include "files/output.h"
 #include "tool/shared/options.h"
@@ -143,7 +144,7 @@ static dpot_status compare_both(const struct output_name *o, const char *what, c
 
 static bool names_a_file(const struct option *option)
 {
-    return option->value && (option->value[0] == 'F' || strncmp(option->value, "SPEC", 4) == 0);
+    return option->value && values_are_files(option->value);
 }
 
 /* How an error calls operand `i`: the option whose further file it is, or "argument 1". */

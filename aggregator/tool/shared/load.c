@@ -147,6 +147,11 @@ dpot_status load_measure(struct run *run, const char *name, size_t width, struct
                           option_text(run, name), n_rows);
 }
 
+const char *cost_output_option(const struct run *run)
+{
+    return option_is_given(run, "x") && !option_is_given(run, "v") ? "x" : "v";
+}
+
 void cost_release(struct cost *cost)
 {
     dpot_free_array(NULL, cost->values, cost->n_rows * cost->n_cols, sizeof *cost->values);
@@ -355,6 +360,7 @@ dpot_status cost_load(struct run *run, const char *x_name, const char *v_name, s
     struct dpot_metric metric;
     double power = 1;
     struct array x = {0}, v = {0};
+    const bool is_one = strcmp(x_name, v_name) == 0;
     *cost = (struct cost){0};
     dpot_status status = DPOT_OK;
     if (option_is_given(run, "cost")) {
@@ -366,14 +372,15 @@ dpot_status cost_load(struct run *run, const char *x_name, const char *v_name, s
         status = load_finite(run, x_name, &x);
     }
     if (status == DPOT_OK) {
-        status = load_finite(run, v_name, &v);
+        status = is_one ? DPOT_OK : load_finite(run, v_name, &v); /* a pipe is read once */
+    }
+    const struct array *outputs = is_one ? &x : &v;
+    if (status == DPOT_OK) {
+        status = check_points(run, x_name, v_name, &metric, &x, outputs);
     }
     if (status == DPOT_OK) {
-        status = check_points(run, x_name, v_name, &metric, &x, &v);
-    }
-    if (status == DPOT_OK) {
-        status = fill_cost(run, &metric, power, (uint32_t)x.n_cols, x.values, x.n_rows, v.values,
-                           v.n_rows, cost);
+        status = fill_cost(run, &metric, power, (uint32_t)x.n_cols, x.values, x.n_rows,
+                           outputs->values, outputs->n_rows, cost);
     }
     array_release(&x);
     array_release(&v);

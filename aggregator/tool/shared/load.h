@@ -65,6 +65,9 @@ struct cost {
 };
 void cost_release(struct cost *cost);
 
+/* The option that names the output points: those of --x without --v. */
+const char *cost_output_option(const struct run *run);
+
 /* Loads the cost from --cost, or from --`x` and --`v` with --metric, --power and --ring-size.
  * cost_check_options validates the command line and reads no file. */
 DPOT_WARN_UNUSED dpot_status cost_check_options(struct run *run, const char *x, const char *v);
@@ -84,10 +87,11 @@ DPOT_WARN_UNUSED dpot_status cost_of_campaign(struct run *run, const struct dpot
 #define COST_OPTIONS(x_name, v_name, x_help, v_help)                                               \
     {"cost", "F", "cost matrix (k, kv), already raised to the power"}, {x_name, "F", x_help},      \
         {v_name, "F", v_help},                                                                     \
-        {"metric", "M", "euclidean, l1, linf, cosine, haversine (lat, lon; km) or ring"},          \
-        {"power", "p", "the cost is distance^p (default 1)"},                                      \
+        {"metric", "euclidean|l1|linf|cosine|haversine|ring",                                      \
+         "ground metric (haversine: lat, lon in degrees; km)"},                                    \
+        {"power", "p (0,64]", "the cost is distance^p (default 1)"},                               \
     {                                                                                              \
-        "ring-size", "K", "positions of the ring, for --metric ring"                               \
+        "ring-size", "K 1..1048576", "positions of the ring, for --metric ring"                    \
     }
 
 #endif

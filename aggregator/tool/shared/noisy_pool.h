@@ -25,8 +25,9 @@ struct noisy_pool {
 
 #define NOISY_POOL_OPTIONS                                                                         \
     {"pool", "F", "reports (n, dim), as dpot pool exports them"},                                  \
-        {"mechanism", "M", "laplace or gaussian (default: what F.json says)"},                     \
-        {"scale", "S", "of the noise of one coordinate, data units: b, sigma (default: F.json)"},  \
+        {"mechanism", "laplace|gaussian", "default: what F.json says"},                            \
+        {"scale", "S [1e-100,1e100]",                                                              \
+         "of the noise of one coordinate, data units: b, sigma (default: F.json)"},                \
     {                                                                                              \
         "domain", "SPEC", "set that holds the data, as JSON or a file (default: F.json)"           \
     }

@@ -21,14 +21,14 @@ double progress_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The time left if the share is known, otherwise the time so far. */
+/* The time left if it can be estimated, otherwise the time so far. */
 static void write_time(const struct progress *p, double now, char *out, size_t cap)
 {
-    const double passed = now - p->started;
-    if (p->share > 0) {
-        (void)snprintf(out, cap, "%.0f s left", ceil(passed * (1 - p->share) / p->share));
+    double left = 0;
+    if (eta_left(&p->eta, now, &left)) {
+        (void)snprintf(out, cap, "%.0f s left", ceil(left));
     } else {
-        (void)snprintf(out, cap, "%.0f s so far", passed);
+        (void)snprintf(out, cap, "%.0f s so far", now - p->started);
     }
 }
 
@@ -119,6 +119,7 @@ void progress_init(struct progress *progress, const struct run *run, const char 
                                   .is_terminal = isatty(STDERR_FILENO) == 1,
                                   .started = now,
                                   .last_shown = now};
+    eta_begin(&progress->eta, now);
     if (!progress->is_quiet && pthread_mutex_init(&progress->mutex, NULL) != 0) {
         progress->is_quiet = true;
     }
@@ -127,9 +128,20 @@ void progress_init(struct progress *progress, const struct run *run, const char 
     }
 }
 
+void progress_join(struct progress *progress)
+{
+    if (progress->is_quiet) {
+        return;
+    }
+    (void)pthread_mutex_lock(&progress->mutex);
+    eta_join(&progress->eta);
+    (void)pthread_mutex_unlock(&progress->mutex);
+}
+
 static void advance(struct progress *p, double share)
 {
     p->share = fmin(fmax(p->share, share), 1); /* unchanged by a NaN */
+    eta_add(&p->eta, progress_seconds(), p->share);
     show_if_due(p);
 }
 

@@ -1,6 +1,6 @@
-/* Progress on stderr: a bar with the time left on a terminal, occasional lines elsewhere, nothing
- * with --quiet or in short runs. A thread shows the elapsed time while no step is reported, so that
- * no long run is silent.
+/* Progress on stderr: a bar on a terminal, occasional lines elsewhere, nothing with --quiet or in
+ * short runs. Either has the time left once that can be estimated (eta.h), the elapsed time before.
+ * A thread shows the elapsed time while no step is reported, so that no long run is silent.
  *
  *     progress_init(&progress, run, "devices", n);
  *     ... progress_step(&progress, n_done) ...
@@ -10,6 +10,7 @@
 
 #include "solve/run/control.h"
 #include "tool/shared/command.h"
+#include "tool/shared/eta.h"
 
 #include <pthread.h>
 
@@ -26,6 +27,7 @@ struct progress {
     double last_shown;
     size_t n_done, n_total; /* n_total 0: unknown */
     double share;           /* of the work, done */
+    struct eta eta;
 
     pthread_t ticker;
     bool has_ticker;
@@ -34,6 +36,9 @@ struct progress {
 /* `label` is borrowed; n_total 0: unknown. */
 void progress_init(struct progress *progress, const struct run *run, const char *label,
                    size_t n_total);
+
+/* Call before the first step of work that may have begun before: on a server, or resumed. */
+void progress_join(struct progress *progress);
 
 /* Reports that `n_done` items are done. Cheap. */
 void progress_step(struct progress *progress, size_t n_done);

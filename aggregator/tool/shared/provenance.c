@@ -105,7 +105,7 @@ static dpot_status check_older(const struct pairing *p, const char *hash)
     if (status == DPOT_OK && !(hash && p->file->is_signed)) {
         run_warn(p->run,
                  "the file beside --%s %.100s is of an older version: that the pool is this "
-                 "campaign's could not be checked (dpot pool --export writes a new one)",
+                 "campaign's could not be checked (dpot pool --out writes a new one)",
                  p->option, p->path);
     }
     return status;
@@ -117,7 +117,7 @@ static dpot_status check(const struct pairing *p)
     if (!is_of_pool(p->side)) {
         run_warn(p->run,
                  "the file beside --%s %.100s is not a pool's, but of the result of another "
-                 "command: give a file of reports, from dpot pool --export or dpot simulate",
+                 "command: give a file of reports, from dpot pool --out or dpot simulate",
                  p->option, p->path);
         return DPOT_OK;
     }
@@ -142,7 +142,7 @@ dpot_status provenance_check(struct run *run, const struct campaign_file *file, 
         run_warn(
             run,
             "there is no file beside --%s %.100s: that the pool is this campaign's could not be "
-            "checked (dpot pool --export writes one)",
+            "checked (dpot pool --out writes one)",
             option, path);
         return DPOT_OK;
     }

@@ -10,7 +10,8 @@
 
 #define REVISION_OPTION                                                                            \
     {                                                                                              \
-        "revision", "N", "the revision (default: the open one, else the newest closed)"            \
+        "revision", "N 1..4294967295",                                                             \
+            "the revision (default: the open one, else the newest closed)"                         \
     }
 
 /* Reads --revision; *number is 0 if not given. DPOT_ERR_ARGUMENT. */

@@ -27,9 +27,9 @@ static const struct option options[] = {
     {"campaign", "FILE|ID", "SPEC.json, a signed campaign, or an ID with --server"},
     {"data", "F", "rows of device, coordinates..., [count]"},
     FORM_OPTIONS,
-    {"devices", "N", "the first N devices of the data"},
+    {"devices", "N 1..10000000", "the first N devices of the data"},
     {"out", "F", "rows of device, cost, W_p"},
-    {"points", "F", "W_p of a user at each point of the domain (k,), such as for a map"},
+    {"points-out", "F", "W_p of a user at each point of the domain (k,), such as for a map"},
     REMOTE_OPTIONS,
     CAMPAIGN_PIN_OPTION,
     {NULL, NULL, NULL},
@@ -80,7 +80,7 @@ static dpot_status read_options(struct evaluation *e)
     if (status == DPOT_OK) {
         status = option_array_output(run, "out", &e->out_path);
     }
-    return status == DPOT_OK ? option_array_output(run, "points", &e->points_path) : status;
+    return status == DPOT_OK ? option_array_output(run, "points-out", &e->points_path) : status;
 }
 
 /* ---- memory ---- */

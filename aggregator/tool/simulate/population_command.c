@@ -14,7 +14,7 @@
 
 static const struct option options[] = {
     {"places", "F", "rows of latitude, longitude, people"},
-    {"devices", "N", "how many devices to draw"},
+    {"devices", "N 1..1000000", "how many devices to draw"},
     {"out", "F", "rows of device, latitude, longitude, visits"},
     {NULL, NULL, NULL},
 };

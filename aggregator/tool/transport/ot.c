@@ -27,14 +27,15 @@ static const struct option options[] = {
     {"b", "F", "weights of the second measure (m,) (default: equal)"},
     {"normalize", NULL, "scale the weights to sum 1"},
     {"exact", NULL, "exact transport (network simplex)"},
-    {"lambda", "L", "entropic transport with this regularisation, cost units"},
-    {"tol", "T", "stop at this L1 violation of the first marginal (default 1e-9; float32: 1e-6)"},
-    {"max-iterations", "N", "maximum number of sweeps (default 100000)"},
+    {"lambda", "L (0,inf)", "entropic transport with this regularisation, cost units"},
+    {"tol", "T (0,1]",
+     "stop at this L1 violation of the first marginal (default 1e-9; float32: 1e-6)"},
+    {"max-iterations", "N 1..1000000000", "maximum number of sweeps (default 100000)"},
     {"float32", NULL, "sweep in float32: faster, the first marginal to about 1e-6"},
     {"plain", NULL, "plain Sinkhorn sweeps, without annealing and over-relaxation"},
     {"debiased", NULL, "Sinkhorn divergence: minus half the value of each measure to itself"},
-    {"plan", "F", "write the plan (n, m)"},
-    {"potentials", "F", "write the potentials f and g in one column (n + m,)"},
+    {"plan-out", "F", "write the plan (n, m)"},
+    {"potentials-out", "F", "write the potentials f and g in one column (n + m,)"},
     REMOTE_OPTIONS,
     CAMPAIGN_PIN_OPTION,
     {NULL, NULL, NULL},
@@ -108,10 +109,10 @@ static dpot_status read_options(struct transport *t)
         status = option_integer(run, "max-iterations", 1, ITERATIONS_MAX, &t->max_iterations);
     }
     if (status == DPOT_OK) {
-        status = option_array_output(run, "plan", &t->plan_path);
+        status = option_array_output(run, "plan-out", &t->plan_path);
     }
     if (status == DPOT_OK) {
-        status = option_array_output(run, "potentials", &t->potentials_path);
+        status = option_array_output(run, "potentials-out", &t->potentials_path);
     }
     t->is_exact = option_is_given(run, "exact");
     return status;
@@ -392,7 +393,8 @@ const struct command command_ot = {
         "entropic: primal (an upper bound: a plan with both marginals), gap (primal - dual), kl,\n"
         "entropy (nats); --debiased: divergence, with the certified bounds divergence_lower and\n"
         "divergence_upper.",
-    .example = "dpot ot --x a.csv --y b.csv --metric euclidean --power 2 --exact --plan plan.npy",
+    .example =
+        "dpot ot --x a.csv --y b.csv --metric euclidean --power 2 --exact --plan-out plan.npy",
     .options = options,
     .run = run_ot,
 };

@@ -25,19 +25,19 @@
 static const struct option options[] = {
     {"mu", "F", "input measures (k,) or (users, k)"},
     COST_OPTIONS("x", "v", "input points (k, d), instead of --cost",
-                 "output points (kv, d), instead of --cost"),
+                 "output points (kv, d) (default: those of --x)"),
     {"base-measure", "F",
      "(kv,), uniform, or uniform:<total mass>; required by wpm; kpm, exponential: own default"},
-    {"epsilon", "E", "privacy parameter, above 0, at most 100"},
+    {"epsilon", "E (0,100]", "privacy parameter"},
     {"exact", NULL, "exact projection (minimum cost flow); baselines: exact transport cost of q"},
-    {"lambda", "L",
+    {"lambda", "L (0,inf)",
      "entropic projection with this regularisation, cost units; baselines: of the plan"},
-    {"iterations", "N", "exactly N sweeps, as a device does (with --lambda)"},
-    {"tol", "T", "sweep until log v changes by at most T (default 1e-9)"},
-    {"max-iterations", "N", "maximum number of sweeps with --tol (default 100000)"},
+    {"iterations", "N 1..1000000000", "exactly N sweeps, as a device does (with --lambda)"},
+    {"tol", "T (0,1]", "sweep until log v changes by at most T (default 1e-9)"},
+    {"max-iterations", "N 1..1000000000", "maximum number of sweeps with --tol (default 100000)"},
     {"float32", NULL,
      "all sweeps but the last in float32 (with --iterations): faster, accurate to about 1e-6"},
-    {"method", "M", "wpm (default), kpm or exponential"},
+    {"method", "wpm|kpm|exponential", "default wpm"},
     {"normalize", NULL, "scale each row of --mu to sum 1"},
     {"out", "F", "write q, (kv,) or (users, kv)"},
     {NULL, NULL, NULL},
@@ -67,7 +67,8 @@ static dpot_status check_cost_options(struct projection_job *job)
     for (size_t i = 0; i < sizeof asks_for_cost / sizeof asks_for_cost[0]; i++) {
         job->has_cost = job->has_cost || option_is_given(job->run, asks_for_cost[i]);
     }
-    return job->has_cost ? cost_check_options(job->run, "x", "v") : DPOT_OK;
+    return job->has_cost ? cost_check_options(job->run, "x", cost_output_option(job->run))
+                         : DPOT_OK;
 }
 
 /* The projection needs a solver; a baseline only to report its transport cost. */

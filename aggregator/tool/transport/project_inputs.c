@@ -123,7 +123,9 @@ static dpot_status allocate(struct projection_job *job)
 
 dpot_status project_load_inputs(struct projection_job *job)
 {
-    dpot_status status = job->has_cost ? cost_load(job->run, "x", "v", &job->cost) : DPOT_OK;
+    dpot_status status = job->has_cost
+                             ? cost_load(job->run, "x", cost_output_option(job->run), &job->cost)
+                             : DPOT_OK;
     if (status == DPOT_OK && job->has_cost) {
         status = cost_check_lambda(job->run, &job->cost, job->lambda);
     }

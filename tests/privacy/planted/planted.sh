@@ -45,7 +45,7 @@ build_programs() {
 # Two cases: one with labels, one with vectors.
 audit_passes() {
     for mechanism in kpm-groups laplace-box; do
-        "$build/bin/dpot" audit --mechanism $mechanism --samples 1000 --seed 1 --quiet || return 1
+        "$build/bin/dpot" audit --mechanism $mechanism --n-samples 1000 --seed 1 --quiet || return 1
     done
 }
 

@@ -40,7 +40,7 @@ done
 device report answered --points "$dir/place.csv" --quiet >/dev/null || fail report
 cp -a "$dir/answered" "$dir/sends_again"
 device report waiting --points "$dir/place.csv" --quiet >/dev/null || fail report
-device flush answered --wait 60 --quiet >/dev/null || fail flush
+device flush answered --wait-seconds 60 --quiet >/dev/null || fail flush
 "$bin/dpotd" backup --config "$dir/server/dpotd.json" --to "$dir/copy.db" >/dev/null || fail backup
 stop
 cp -a "$dir/server" "$dir/good"
@@ -85,8 +85,8 @@ check 'the damaged store is replaced by the copy' 0 'replaced-' \
     "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$dir/copy.db"
 check 'and the doctor is content' 0 'are fine' doctor
 start
-check 'a report of before is not counted again' 0 'duplicate: 1' device flush sends_again --wait 60
-check 'a report of after is counted' 0 'accepted: 1' device flush waiting --wait 60
+check 'a report of before is not counted again' 0 'duplicate: 1' device flush sends_again --wait-seconds 60
+check 'a report of after is counted' 0 'accepted: 1' device flush waiting --wait-seconds 60
 dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
 check 'each is there once' 0 '"accepted": *2[,}]' cat "$dir/pool.json"
 check 'a copy of a damaged file is no backup' not0 'damaged\|malformed\|not a database' \
@@ -100,7 +100,7 @@ again
 start
 enroll crashed
 device report crashed --points "$dir/place.csv" --quiet >/dev/null || fail report
-device flush crashed --wait 60 --quiet >/dev/null || fail flush
+device flush crashed --wait-seconds 60 --quiet >/dev/null || fail flush
 stop KILL 2>/dev/null
 check 'the doctor reads it after a crash' 0 '2 accepted' doctor
 start
@@ -173,13 +173,13 @@ serve_two() {
     device report second --points "$dir/place.csv" --quiet >/dev/null || fail report
     cp -a "$dir/first" "$dir/first_again"
     cp -a "$dir/second" "$dir/second_again" # so that each wait is equally short
-    check 'a report before' 0 'accepted: 1' device flush first --wait 60
+    check 'a report before' 0 'accepted: 1' device flush first --wait-seconds 60
 }
 # refused NAME PATTERN: not ready, no report is accepted, and the log has the reason, once.
 refused() {
     check "$1: not ready" 0 503 ready
     check "$1: the reason" 0 "$2" grep store.files "$dir/log"
-    check "$1: the device keeps its report" 6 '1 pending' device flush second --wait 0
+    check "$1: the device keeps its report" 6 '1 pending' device flush second --wait-seconds 0
     check "$1: logged once" 0 '^1$' grep -c 'store.files.*state=refused' "$dir/log"
 }
 
@@ -197,7 +197,7 @@ refused 'a log that was removed' 'dpot.db-wal was removed'
 stop
 check 'nothing was lost' 0 'reports: 2 accepted' doctor
 start
-check 'and it goes on' 0 'accepted: 1' device flush second_again --wait 60
+check 'and it goes on' 0 'accepted: 1' device flush second_again --wait-seconds 60
 accepted 3
 
 serve_two
@@ -206,7 +206,7 @@ refused 'a store that was renamed' 'dpot.db was removed or renamed'
 check 'the doctor misses it' 3 'missing' doctor
 mv "$dir/aside.db" "$db"
 check 'under its name it is taken up' 0 200 ready
-check 'and goes on' 0 'accepted: 1' device flush second_again --wait 60
+check 'and goes on' 0 'accepted: 1' device flush second_again --wait-seconds 60
 accepted 3
 stop
 
@@ -230,8 +230,8 @@ check 'nor migrated' 3 'dpotd restore' "$bin/dpotd" migrate --config "$dir/serve
 check 'what was saved is restored' 0 'restored 2 accepted' \
     "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$(ls "$db".rescued-*)"
 start
-check 'and goes on from there' 0 'accepted: 1' device flush second_again --wait 60
-check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_again --wait 60
+check 'and goes on from there' 0 'accepted: 1' device flush second_again --wait-seconds 60
+check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_again --wait-seconds 60
 accepted 3
 stop
 
@@ -260,7 +260,7 @@ check 'a ledger that is gone has spent everything' 4 'whole budget of this insta
     device report d --points "$dir/place.csv"
 of plain && alter "$dir/d/spool" 300 4
 check 'a damaged report is lost, and counted' 0 'dropped_lost: 1' device status d
-check 'and none is sent' 0 '0 answered, 0 pending' device flush d --wait 5
+check 'and none is sent' 0 '0 answered, 0 pending' device flush d --wait-seconds 5
 of plain && rm "$dir/d/spool"
 check 'a spool that is gone is counted' 0 'dropped_lost: 1' device status d
 of fresh && for file in "$dir"/d/campaign-*; do alter "$file" 200 4; done # in the signature
@@ -268,7 +268,7 @@ check 'an altered campaign is not reported to' 3 'altered or damaged' device rep
 device enroll d --quiet >/dev/null 2>&1 || enroll d
 check 'enrolling again repairs it' 0 'report' device report d --points "$dir/place.csv"
 of plain && alter "$dir/d/keys" 100 4
-check 'damaged keys are fetched again' 0 'accepted: 1' device flush d --wait 60
+check 'damaged keys are fetched again' 0 'accepted: 1' device flush d --wait-seconds 60
 stop
 
 conclude

@@ -45,7 +45,7 @@ report() { "$bin/dpot-device" report --dir "$dir/$1" --points "$dir/place.csv" -
 # flush NAME WAIT EXPECTED_EXIT, in the background; `flushed` waits for all of them.
 flush() {
     (
-        "$bin/dpot-device" flush --dir "$dir/$1" --wait "$2" --quiet >"$dir/$1.out" 2>&1
+        "$bin/dpot-device" flush --dir "$dir/$1" --wait-seconds "$2" --quiet >"$dir/$1.out" 2>&1
         code=$?
         [ "$code" -eq "$3" ] || { echo "flush $1: exit $code, expected $3"; cat "$dir/$1.out"; } >>"$dir/wrong"
     ) &
@@ -73,7 +73,7 @@ device arrived "$many" lose,gone
 device cut "$many" pass
 device patient "$many" pass
 device closed "$closing" pass
-device full "$revised" gone,pass --spool-max 2400
+device full "$revised" gone,pass --max-spool 2400
 for name in lost busy limited expired old killed arrived patient closed full; do
     report "$name" || fail "report $name"
 done
@@ -98,7 +98,7 @@ seq 1 8 | sed 's/.*/0.125/' >"$dir/measure.csv"
 dpot campaign revise "$revised" --base-measure "$dir/measure.csv" --quiet >/dev/null || fail revise
 dpot campaign open "$revised" --quiet >/dev/null || fail 'open the revision'
 dpot campaign close "$closing" --quiet >/dev/null || fail close
-enroll full "$revised" --spool-max 2400
+enroll full "$revised" --max-spool 2400
 report full || fail 'report to the newer revision'
 for name in busy limited cut patient lost full; do
     flush "$name" 60 0
@@ -116,7 +116,7 @@ metric() {
 }
 
 # A device is killed while its answer is in flight.
-"$bin/dpot-device" flush --dir "$dir/killed" --wait 60 --quiet >/dev/null 2>&1 &
+"$bin/dpot-device" flush --dir "$dir/killed" --wait-seconds 60 --quiet >/dev/null 2>&1 &
 held=$!
 for _ in $(seq 1 2400); do
     [ "$(metric dpotd_reports_accepted_total)" -ge 8 ] && break

@@ -48,7 +48,7 @@ check 'report' 0 '' "$bin/dpot-device" report --dir "$dir/d1" --points "$dir/poi
 check 'flush' 0 '' "$bin/dpot-device" flush --dir "$dir/d1"
 check 'a second report in the round is not made' 0 '' "$bin/dpot-device" report --dir "$dir/d1" --points "$dir/points.csv"
 check 'status' 0 '"accepted": *1' "$bin/dpot-device" status --dir "$dir/d1" --json
-check 'pool' 0 '"accepted": *1' "$bin/dpot" pool "$id" --server "$url" --export "$dir/pool.csv" --json
+check 'pool' 0 '"accepted": *1' "$bin/dpot" pool "$id" --server "$url" --out "$dir/pool.csv" --json
 [ "$(grep -c '^[0-9]' "$dir/pool.csv")" -eq 1 ] || { failed=$((failed + 1)); echo "FAILED pool.csv has not one row"; }
 
 # A killed and restarted server still has it.
@@ -115,7 +115,7 @@ check 'a closed campaign never opens again' 7 closed "$bin/dpot" campaign open "
 
 # Interrupted, an audit prints its result so far.
 check 'an interrupted audit' 5 '"mechanisms":.*"verdict":"interrupted"' timeout --preserve-status \
-    -s INT 3 "$bin/dpot" audit --mechanism all --samples 2000000 --quiet --json
+    -s INT 3 "$bin/dpot" audit --mechanism all --n-samples 2000000 --quiet --json
 
 # Vectors: the noise of a device, the pool as numbers, consent.
 vector_spec() {
@@ -137,7 +137,7 @@ check 'points are no vector' 3 vector "$bin/dpot-device" report --dir "$dir/v1" 
 check 'report of a vector' 0 reported vector v1
 check 'flush of a vector' 0 '' "$bin/dpot-device" flush --dir "$dir/v1"
 check 'delta is in the statement' 0 'delta 9.99e-07 of 1e-05\|delta 1e-06 of 1e-05' "$bin/dpot-device" status --dir "$dir/v1"
-check 'pool of vectors' 0 '"accepted": *1' "$bin/dpot" pool "$vectors" --server "$url" --export "$dir/vectors.csv" --json
+check 'pool of vectors' 0 '"accepted": *1' "$bin/dpot" pool "$vectors" --server "$url" --out "$dir/vectors.csv" --json
 [ "$(awk -F, 'NF == 3' "$dir/vectors.csv" | wc -l)" -eq 1 ] || { failed=$((failed + 1)); echo "FAILED vectors.csv is not one row of three"; }
 check 'the side file has the noise' 0 gaussian cat "$dir/vectors.csv.json"
 check 'no job on points takes vectors' 3 vector "$bin/dpot" job start estimate --campaign "$vectors" --server "$url"

@@ -14,8 +14,8 @@ train() {
     threads=$1 name=$2
     shift 2
     $in_place "$bin/dpot" generator train --pool pool.csv --mechanism laplace --scale 0.5 --arch mlp:24,24 --batch 60 \
-        --atoms 100 --sinkhorn 10 --steps 3000 --seed 3 --threads "$threads" --quiet --json \
-        --out "$name.onnx" --curve "$name.csv" "$@"
+        --atoms 100 --sweeps 10 --steps 3000 --seed 3 --threads "$threads" --quiet --json \
+        --out "$name.onnx" --trajectory-out "$name.csv" "$@"
 }
 same() {
     cmp -s "whole.onnx" "$1.onnx" || fail "$1.onnx differs"
@@ -78,7 +78,7 @@ done
 [ "$code" -eq 5 ] || fail "SIGTERM gives exit code $code: $(cat stopped.err)"
 grep -q '"outcome":"interrupted"' stopped.json || fail "SIGTERM: $(cat stopped.json)"
 grep -q 'interrupted at step .* --resume' stopped.err || fail "SIGTERM does not name --resume: $(cat stopped.err)"
-"$bin/dpot" generator sample --model stopped.onnx --n 5 --seed 1 --out s.csv --quiet >/dev/null || fail "its model"
+"$bin/dpot" generator sample --model stopped.onnx --n-samples 5 --seed 1 --out s.csv --quiet >/dev/null || fail "its model"
 cmp -s whole.onnx stopped.onnx && fail "it was not stopped before its end"
 train 1 stopped --checkpoint stopped --resume >stopped.json || fail "going on after SIGTERM"
 same stopped

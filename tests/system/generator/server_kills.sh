@@ -36,12 +36,12 @@ job arch=dcgan28:8 >out 2>err
 { [ $? -eq 3 ] && grep -q 'parameters.arch' err; } || fail "images of two coordinates: $(cat err)"
 
 settings='arch=mlp:24,24 batch=60 atoms=100 sinkhorn=10 seed=3'
-need "$bin/dpot" pool "$id" --server "$url" --export pool.npy --coefficients
+need "$bin/dpot" pool "$id" --server "$url" --out pool.npy --coefficients
 # As many steps as take some seconds on this machine.
 for steps in 1000 4000 16000 64000; do
     began=$(date +%s%N)
-    need "$bin/dpot" generator train --pool pool.npy --arch mlp:24,24 --batch 60 --atoms 100 --sinkhorn 10 \
-        --steps "$steps" --seed 3 --threads 2 --quiet --out whole.onnx --curve whole.csv
+    need "$bin/dpot" generator train --pool pool.npy --arch mlp:24,24 --batch 60 --atoms 100 --sweeps 10 \
+        --steps "$steps" --seed 3 --threads 2 --quiet --out whole.onnx --trajectory-out whole.csv
     [ $(($(date +%s%N) - began)) -lt 8000000000 ] || break
 done
 # shellcheck disable=SC2086 # words

@@ -51,15 +51,15 @@ run_campaign() { # NAME
         --data "$dir/devices.csv" --group-column region --devices 960 --out "$dir/run-$1" --quiet --json
     check "$1: each counts" 0 '"label":"west","devices":240,"counted":240' cat "$dir/run-$1/results.json"
     check "$1: the groups of the pool" 0 '"groups":\["north","east","south","west"\]' \
-        dpot pool "$id" --export "$dir/$1.npy" --groups-out "$dir/$1-groups.npy" --json
+        dpot pool "$id" --out "$dir/$1.npy" --groups-out "$dir/$1-groups.npy" --json
     check "$1: they are in the side file" 0 '"group_counts":\[240,240,240,240\]' cat "$dir/$1.npy.json"
-    check "$1: one group" 0 . dpot pool "$id" --export "$dir/$1-east.csv" --group east
+    check "$1: one group" 0 . dpot pool "$id" --out "$dir/$1-east.csv" --group east
     [ "$(wc -l <"$dir/$1-east.csv")" -eq 240 ] && pass || fail "$1: the reports of one group"
     check "$1: the campaign" 0 . dpot campaign fetch "$id" --pin "$pin" --out "$dir/$1.signed"
     check "$1: a job" 0 '"state":"done"' dpot job start barycenter --campaign "$id" support=12 seed=3 --wait --json
     digest=$(json "$dir/out" artifact)
     check "$1: its artifact" 0 '"kind":"barycenter"' dpot artifact get "$digest" --out "$dir/$1-job.csv" \
-        --weights-out "$dir/$1-weights.csv" --groups-out "$dir/$1-clean.csv" --json
+        --weights-out "$dir/$1-weights.csv" --deconvolved-out "$dir/$1-clean.csv" --json
     check "$1: the counts of the groups" 0 '"counts":\[240,240,240,240\]' cat "$dir/$1-job.csv.json"
     check "$1: the same with the tool" 0 '"data_free_cost"' "$bin/dpot" barycenter --pool "$dir/$1.npy" \
         --groups "$dir/$1-groups.npy" --campaign "$dir/$1.signed" --support 12 --exact --seed 3 --out "$dir/$1-tool.csv" \
@@ -75,9 +75,9 @@ run_campaign() { # NAME
 
 run_campaign index
 awk 'BEGIN { for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) printf "%.4f,%.4f\n", (i + 0.5) / 8, (j + 0.5) / 8 }' >"$dir/cells.csv"
-check 'the best points for the truth' 0 . "$bin/dpot" barycenter --group "$dir/true-0.csv" "$dir/true-1.csv" \
+check 'the best points for the truth' 0 . "$bin/dpot" barycenter --group-files "$dir/true-0.csv" "$dir/true-1.csv" \
     "$dir/true-2.csv" "$dir/true-3.csv" --support 12 --exact --starts 5 --seed 1 --out "$dir/best.csv"
-check 'knowing nothing' 0 . "$bin/dpot" barycenter --group "$dir/cells.csv" --support 12 --exact --seed 1 --out "$dir/nothing.csv"
+check 'knowing nothing' 0 . "$bin/dpot" barycenter --group-files "$dir/cells.csv" --support 12 --exact --seed 1 --out "$dir/nothing.csv"
 best=$(cost "$dir/best.csv")
 nothing=$(cost "$dir/nothing.csv")
 less "$(cat "$dir/index.cost")" "$(awk "BEGIN { print $best + ($nothing - $best) / 3 }")" && pass ||
@@ -88,9 +88,9 @@ check 'a device enrolls under a label' 0 . "$bin/dpot-device" enroll --server "$
     --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8 --group 3
 printf '0.5,0.25\n' >"$dir/points.csv"
 check 'reports' 0 . "$bin/dpot-device" report --dir "$dir/device" --points "$dir/points.csv"
-check 'and sends' 0 accepted "$bin/dpot-device" flush --dir "$dir/device" --wait 30 --json
+check 'and sends' 0 accepted "$bin/dpot-device" flush --dir "$dir/device" --wait-seconds 30 --json
 check 'its owner sees the label' 0 'carry the label "west" openly' "$bin/dpot-device" status --dir "$dir/device"
-check 'it counts in its group' 0 . dpot pool "$id" --export "$dir/more.csv" --group west
+check 'it counts in its group' 0 . dpot pool "$id" --out "$dir/more.csv" --group west
 [ "$(wc -l <"$dir/more.csv")" -eq 241 ] && pass || fail 'the report of the device is not in its group'
 check 'a device of no group' 3 'group is 4' sh -c "'$bin/dpot-device' enroll --server '$url' --campaign $id --pin $pin --dir '$dir/other' \
     --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8 --group 4 >/dev/null && \
@@ -109,15 +109,15 @@ check 'create one without groups' 0 '"id"' dpot campaign create "$dir/plain.json
 plain=$(json "$dir/out" id)
 check 'open it' 0 '"open"' dpot campaign open "$plain" --json
 check 'it has no barycenter' 3 'has no groups' dpot job start barycenter --campaign "$plain"
-check 'and no groups to export' 3 'no groups' dpot pool "$plain" --export "$dir/p.npy" --group north
+check 'and no groups to export' 3 'no groups' dpot pool "$plain" --out "$dir/p.npy" --group north
 
 # ---- Laplace reports ----
 
 run_campaign laplace
 for g in 0 1 2 3; do
-    check 'a raw group' 0 . dpot pool "$id" --export "$dir/raw-$g.csv" --group $g
+    check 'a raw group' 0 . dpot pool "$id" --out "$dir/raw-$g.csv" --group $g
 done
-check 'the raw pools' 0 . "$bin/dpot" barycenter --group "$dir/raw-0.csv" "$dir/raw-1.csv" "$dir/raw-2.csv" "$dir/raw-3.csv" \
+check 'the raw pools' 0 . "$bin/dpot" barycenter --group-files "$dir/raw-0.csv" "$dir/raw-1.csv" "$dir/raw-2.csv" "$dir/raw-3.csv" \
     --support 12 --exact --seed 3 --out "$dir/raw.csv"
 raw=$(cost "$dir/raw.csv")
 less "$(cat "$dir/laplace.cost")" "$nothing" && less "$(cat "$dir/laplace.cost")" "$raw" && pass ||

@@ -38,8 +38,8 @@ cat >census.json <<SPEC
  "mechanism": {"type": "wpm", "epsilon": 2, "lambda": 40, "iterations": 30, "base_measure": "uniform", "n_max": 8},
  "rounds": 1, "opens": "$(stamp $((now - 60)))", "closes": "$(stamp $((now + 86400)))", "min_pool": 1}
 SPEC
-need dpot ot --x a.csv --y b.csv --metric euclidean --exact --plan cost.npy --quiet
-need dpot ot --x mu.csv --y pixels.csv --metric euclidean --exact --plan samples.npy --quiet
+need dpot ot --x a.csv --y b.csv --metric euclidean --exact --plan-out cost.npy --quiet
+need dpot ot --x mu.csv --y pixels.csv --metric euclidean --exact --plan-out samples.npy --quiet
 need dpot population --places places.csv --devices 1000 --seed 1 --out devices.csv --quiet
 awk 'BEGIN { for (i = 0; i < 24; i++) print 1 / 24 >"truth.csv" }'
 cp truth.csv estimate.csv
@@ -65,7 +65,7 @@ need dpot simulate --campaign "$id" --server "$url" --pin "$(cat pin.hex)" --dat
 cp first/results.json results-of-server.json
 need dpot simulate --campaign census.json --in-process --data devices.csv --devices 20 --out second --quiet
 need dpot campaign fetch "$id" --server "$url" --pin "$(cat pin.hex)" --out campaign.signed
-need dpot pool "$id" --server "$url" --export pool.npy
+need dpot pool "$id" --server "$url" --out pool.npy
 need dpot base-measure --campaign census.json --method uniform --out m.npy --quiet
 need dpot job start base-measure --campaign "$id" method=uniform --wait --server "$url" --json
 artifact=$(json out artifact)
@@ -117,7 +117,7 @@ run 'the ledger in dpot.1' help
 [ -s spent.ledger ] || { echo "FAILED spent.ledger is not there"; failed=$((failed + 1)); }
 
 for program in dpot dpotd dpot-device; do
-    $program --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >commands
+    $program --help | sed -n '/^[A-Z].*:$/,/^General/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >commands
     while read -r command <&3; do
         # shellcheck disable=SC2086 # a command may be two words
         $program $command --help >help

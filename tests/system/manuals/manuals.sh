@@ -16,6 +16,27 @@ options() {
     sed 's/\\-/-/g' "$1" | grep -oE -- '--[a-z][a-z0-9-]*' | LC_ALL=C sort -u
 }
 
+# bounds PROGRAM COMMAND: a refused number quotes the bounds of --help. An option whose placeholder
+# is a letter has bounds, or is a text.
+bounds() {
+    sed '/^Example:/,$d' "$dir/help" | awk '/^  --/ { option = $1; value = $2 }
+        /^  / && match($0, /; (from|above|at least) [^;]*$/) { print option, substr($0, RSTART + 2); option = "" }
+        /^  --/ && option && value ~ /^([A-Za-z]|PX|BYTES)$/ && NF > 2 { print option, "?" value }' >"$dir/ranges"
+    while read -r option range <&4; do
+        case "$option $range" in
+        *' ?F'* | *' ?T'* | *-column' '* | '--arch '* | '--adjacency '* | '--group '* | *-cap' ?E' | '--quick '*) continue ;;
+        *' ?'*) miss "$1 $2 --help gives no bounds of $option"; continue ;;
+        esac
+        # shellcheck disable=SC2086 # a command may be two words
+        "$1" $2 "$option" nan >/dev/null 2>"$dir/refusal"
+        grep -qE -- "$option is nan: give (a number|an integer) $range\$" "$dir/refusal" || {
+            miss "$1 $2 --help says of $option: $range; its refusal: $(cat "$dir/refusal")"
+        }
+        n_bounds=$((n_bounds + 1))
+    done 4<"$dir/ranges"
+}
+n_bounds=0
+
 # What describes a command: its entry (from .TP to .TP) and what its section says before all
 # entries.
 entry() {
@@ -32,7 +53,7 @@ entry() {
 # general options; those of the others anywhere on the page.
 check() {
     program=$bin/$1 page=$root/$2
-    "$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >"$dir/commands"
+    "$program" --help | sed -n '/^[A-Z].*:$/,/^General/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >"$dir/commands"
     [ "$(wc -l <"$dir/commands")" -ge 6 ] || miss "$1 --help lists $(wc -l <"$dir/commands") commands"
     if [ "$1" = dpot ]; then
         printf '%s\n' --json --quiet --seed --threads --help --version --server --ca-file --token-file --pin >"$dir/general"
@@ -47,8 +68,9 @@ check() {
         options "$dir/help" >"$dir/options"
         sed '/^Example:/,$d' "$dir/help" | grep -oE -- '^  --[a-z][a-z0-9-]*' | tr -d ' ' >"$dir/listed"
         # shellcheck disable=SC2086
-        "$program" completion $command | cmp -s - "$dir/listed" || miss "$1 completion $command lists other options than --help"
+        "$program" completion $command | grep "^--" | cmp -s - "$dir/listed" || miss "$1 completion $command lists other options than --help"
         cat "$dir/listed" >>"$dir/all"
+        bounds "$program" "$command"
         [ "$(sed -n '/^Example:/{n;p;}' "$dir/help" | grep -c "$1 $command")" -eq 1 ] || miss "$1 $command --help has no example"
         entry "$page" "$3$command" >"$dir/entry"
         [ -s "$dir/entry" ] || { miss "$(basename "$page") has no entry for $1 $command"; continue; }
@@ -65,6 +87,38 @@ check() {
 check dpot aggregator/doc/dpot.1 'dpot '
 check dpotd aggregator/doc/dpotd.8 ''
 check dpot-device client/doc/dpot-device.1 ''
+
+[ "$n_bounds" -ge 140 ] || miss "only $n_bounds options have bounds"
+
+# ---- completion: as bash does it ----
+complete_words() { # WORDS...: the suggestions for the last one
+    PATH=$bin:$PATH bash -c '. "$0"; compopt() { echo "<$2>"; }
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dpot "$1" "${COMP_WORDS[COMP_CWORD]}" x
+        printf "%s\n" "${COMPREPLY[@]}"' "$root/common/cli/completion.bash" "$@" | tr '\n' ' '
+}
+completes() { # EXPECTED WORDS...
+    expected=$1
+    shift
+    found=$(complete_words "$@")
+    [ "$found" = "$expected " ] || miss "completion of $*: '$found', not '$expected'"
+}
+if command -v bash >/dev/null 2>&1; then
+    completes barycenter dpot bary
+    completes 'create close' dpot campaign c
+    completes 'create close' dpot help campaign c
+    completes --metric dpot ot --met
+    completes 'euclidean' dpot ot --metric eu
+    completes 'l1 linf' dpot ot --metric = l
+    completes '<default> ' dpot ot --x ''
+    completes '<default> ' dpot barycenter --group-files a.csv ''
+    completes '<default> --support' dpot barycenter --group-files a.csv --su
+    completes '<dirnames> ' dpot-device report --dir ''
+    completes 'basic zcdp' dpot-device enroll --accountant ''
+    completes '' dpot ot --lambda ''
+    completes '' dpot ot --x a.csv --x
+    completes --max-iterations dpot barycenter --max-i
+    completes '' dpot barycenter --oute # a former spelling
+fi
 
 # ---- format of the pages ----
 for page in "$root"/aggregator/doc/*.[18] "$root"/client/doc/*.[13]; do

@@ -78,10 +78,10 @@ cat >spec.json <<SPEC
  "rounds": 1, "opens": "$(stamp $((now - 60)))", "closes": "$(stamp $((now + 86400)))", "min_pool": 1}
 SPEC
 
-count='[0-9]+ of [0-9]+, [0-9]+ s left$'
+count='[0-9]+ of [0-9]+, [0-9]+ s (left|so far)$'
 watch 'mirror descent' "$count" 'dpot base-measure --x some.csv --metric euclidean --epsilon 2 --max-iterations 10000000 --gap 0 --out m.npy'
 watch 'best uniform measure' '[0-9]+ s so far$' 'dpot base-measure --x many.csv --metric euclidean --epsilon 2 --method uniform --out m.npy'
-watch 'entropic transport' '[0-9]+%, [0-9]+ s left$' 'dpot ot --x some.csv --y many.csv --metric euclidean --lambda 1e-4 --max-iterations 100000000'
+watch 'entropic transport' '[0-9]+%, [0-9]+ s (left|so far)$' 'dpot ot --x some.csv --y many.csv --metric euclidean --lambda 1e-4 --max-iterations 100000000'
 watch 'exact transport' '[0-9]+ s so far$' 'dpot ot --x many.csv --y others.csv --metric euclidean --power 2 --exact'
 watch 'projecting' "$count" 'dpot project --mu users.csv --normalize --x some.csv --v some.csv --metric euclidean --base-measure uniform --epsilon 2 --exact --out q.npy'
 echo '{"type":"box","lo":-9,"hi":9,"dim":2}' >box.json

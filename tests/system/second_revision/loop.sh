@@ -54,7 +54,7 @@ check 'its frequencies' 0 '"pool_count": *3' \
     fail 'the frequencies do not sum to 1'
 
 check 'the pool of revision 1' 0 '"state": *"open"' \
-    dpot pool "$id" --export "$dir/before.npy" --json
+    dpot pool "$id" --out "$dir/before.npy" --json
 cp "$dir/before.npy.json" "$dir/before.json"
 
 # Refusals.
@@ -132,7 +132,7 @@ check 'opening revision 2 prints the one it closes' 0 \
     'revision 1, whose pool (3 reports) stays readable with --revision 1' dpot campaign open "$id"
 check 'it is open' 0 '"revision": *2' dpot campaign show "$id" --json
 check 'the empty pool names the full one' 7 'revision 1 (closed) holds 3 reports: --revision 1' \
-    dpot pool "$id" --export "$dir/empty.npy"
+    dpot pool "$id" --out "$dir/empty.npy"
 check 'and so does a job that is not ready' 7 \
     'not yet: 0 of 3 accepted reports in revision 2.*; revision 1 (closed) holds 3 reports' \
     dpot job start estimate --campaign "$id"
@@ -157,11 +157,11 @@ check 'the pool of revision 2' 0 '"accepted": *4' dpot pool "$id" --json
 
 # Both pools exist, each by its number.
 check 'the former pool' 0 '"state": *"closed"' \
-    dpot pool "$id" --revision 1 --export "$dir/after.npy" --json
+    dpot pool "$id" --revision 1 --out "$dir/after.npy" --json
 cmp -s "$dir/before.npy" "$dir/after.npy" && pass || fail 'the pool of revision 1 has changed'
-check 'the pool of now' 0 '"revision": *2' dpot pool "$id" --export "$dir/now.npy" --json
+check 'the pool of now' 0 '"revision": *2' dpot pool "$id" --out "$dir/now.npy" --json
 check 'and by its number' 0 '"revision": *2' \
-    dpot pool "$id" --revision 2 --export "$dir/second.npy" --json
+    dpot pool "$id" --revision 2 --out "$dir/second.npy" --json
 cmp -s "$dir/now.npy" "$dir/second.npy" && pass || fail 'revision 2 is not the open one'
 [ "$(json "$dir/after.npy.json" n)-$(json "$dir/second.npy.json" n)" = 3-4 ] && pass ||
     fail 'the sizes of the two pools'

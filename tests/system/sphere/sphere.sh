@@ -40,7 +40,7 @@ id=$(json "$dir/out" id)
 check 'open' 0 '"open"' dpot campaign open "$id" --json
 check 'devices' 0 '"accepted":400' "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" \
     --data "$dir/devices.csv" --devices 400 --out "$dir/run" --quiet --json
-check 'its pool' 0 '"contraction":0.7' dpot pool "$id" --export "$dir/pool.csv" --json
+check 'its pool' 0 '"contraction":0.7' dpot pool "$id" --out "$dir/pool.csv" --json
 [ "$(wc -l <"$dir/pool.csv")" -eq 400 ] && pass || fail 'the pool has not 400 directions'
 awk -F, '{ s = $1^2 + $2^2 + $3^2; if (s < 0.999999 || s > 1.000001) bad++ } END { exit bad > 0 }' "$dir/pool.csv" &&
     pass || fail 'not all directions have length 1'
@@ -60,7 +60,7 @@ printf '3,4,0\n' >"$dir/vector.csv"
 printf '3,4\n' >"$dir/short.csv"
 check 'of another length' 3 'vectors of 3 numbers' "$bin/dpot-device" report --dir "$dir/device" --points "$dir/short.csv"
 check 'reports' 0 . "$bin/dpot-device" report --dir "$dir/device" --vector "$dir/vector.csv"
-check 'and sends' 0 accepted "$bin/dpot-device" flush --dir "$dir/device" --wait 30 --json
+check 'and sends' 0 accepted "$bin/dpot-device" flush --dir "$dir/device" --wait-seconds 30 --json
 check 'its owner sees what it was' 0 'hold no vector of yours' "$bin/dpot-device" status --dir "$dir/device"
 check 'it counts' 0 '"accepted":401' dpot pool "$id" --json
 
@@ -69,7 +69,7 @@ check 'it counts' 0 '"accepted":401' dpot pool "$id" --json
 for kind in base-measure estimate generator barycenter; do
     check "a job $kind" 3 'on a sphere' dpot job start "$kind" --campaign "$id"
 done
-check 'coefficients' 3 'no coefficients' dpot pool "$id" --export "$dir/c.npy" --coefficients
+check 'coefficients' 3 'no coefficients' dpot pool "$id" --out "$dir/c.npy" --coefficients
 check 'evaluate' 3 'on a sphere' "$bin/dpot" evaluate --campaign "$dir/spec.json" --data "$dir/devices.csv" --devices 4
 check 'base-measure' 3 'on a sphere' "$bin/dpot" base-measure --campaign "$dir/spec.json" --out "$dir/m.npy"
 check 'ot' 3 'on a sphere' "$bin/dpot" ot --campaign "$dir/spec.json" --exact

@@ -26,8 +26,13 @@ static dpot_status fail(struct run *run)
 }
 
 static const struct option options[] = {
-    {"in", "F", "the input"},   {"files", "F...", "more of them"},
-    {"size", "N", "how large"}, {"exact", NULL, "to the last digit"},
+    {"in", "F", "the input"},
+    {"files", "F...", "more of them"},
+    {"size", "N 1..9", "how large"},
+    {"share", "X (0,1]", "how much"},
+    {"kind", "round|square", "its shape"},
+    {"label", "T", "a text"},
+    {"exact", NULL, "to the last digit"},
     {NULL, NULL, NULL},
 };
 static const struct command make = {
@@ -46,11 +51,16 @@ static const struct command keys_add = {
 static const struct command keys_list = {
     .name = "keys list", .summary = "Lists.", .details = "", .example = "", .run = keep_run};
 static const struct command *const commands[] = {&make, &keys_add, &keys_list, NULL};
+static const struct section sections[] = {{"Things", &make}, {"Keys", &keys_add}, {NULL, NULL}};
+static const struct option_alias aliases[] = {
+    {NULL, "input", "in"}, {"make", "length", "size"}, {NULL, NULL, NULL}};
 static const struct program program = {.name = "small",
                                        .version = "1",
                                        .summary = "Small.",
                                        .example = "",
                                        .commands = commands,
+                                       .sections = sections,
+                                       .aliases = aliases,
                                        .exit_codes = EXIT_CODES_ALL & ~(1u << EXIT_CODE_STOPPED)};
 
 /* Runs it with these words up to NULL; its exit code. */
@@ -161,12 +171,12 @@ Test(cli, values_are_checked_with_their_range)
 {
     double number = 5;
     uint64_t integer = 5;
-    cr_assert_eq(RUN("make", "--in", "0x10", "--size", "1e-400"), 0);
+    cr_assert_eq(RUN("make", "--in", "0x10", "--label", "1e-400"), 0);
     cr_assert_eq(option_number(&seen, "in", 0, 100, &number), DPOT_ERR_ARGUMENT);
-    cr_assert_eq(option_number(&seen, "size", 0, 1e6, &number), DPOT_ERR_ARGUMENT);
-    cr_assert_str_eq(seen.error.text, "--size is 1e-400: give a number from 0 to 1000000");
-    cr_assert_eq(option_integer(&seen, "size", 0, 9, &integer), DPOT_ERR_ARGUMENT);
-    cr_assert_eq(option_positive(&seen, "size", 9, &number), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(option_number(&seen, "label", 0, 1e6, &number), DPOT_ERR_ARGUMENT);
+    cr_assert_str_eq(seen.error.text, "--label is 1e-400: give a number from 0 to 1000000");
+    cr_assert_eq(option_integer(&seen, "label", 0, 9, &integer), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(option_positive(&seen, "label", 9, &number), DPOT_ERR_ARGUMENT);
     cr_assert(number == 5 && integer == 5);
 }
 
@@ -197,11 +207,92 @@ Test(cli, pages_and_completion_come_of_the_same_tables)
     cr_assert_eq(RUN("--version"), 0);
     cr_assert_str_eq(out, "small 1\n");
     cr_assert_eq(RUN("completion"), 0);
-    cr_assert_str_eq(out, "make\nkeys\n", "a group once");
+    cr_assert_str_eq(out, "help\nmake\nkeys\n", "a group once");
     cr_assert_eq(RUN("completion", "keys"), 0);
     cr_assert_str_eq(out, "add\nlist\n");
     cr_assert_eq(RUN("completion", "make", "--exact"), 0);
-    cr_assert_str_eq(out, "--in\n--files\n--size\n--exact\n--json\n--quiet\n--help\n");
+    cr_assert_str_eq(
+        out, "--in\n--files\n--size\n--share\n--kind\n--label\n--exact\n--json\n--quiet\n--help\n");
     cr_assert_eq(RUN("completion", "make", "--in"), 0);
-    cr_assert_str_eq(out, "", "a file name is due");
+    cr_assert_str_eq(out, "<files>\n");
+    cr_assert_eq(RUN("completion", "make", "--kind"), 0);
+    cr_assert_str_eq(out, "round\nsquare\n");
+    cr_assert_eq(RUN("completion", "make", "--size"), 0);
+    cr_assert_str_empty(out, "a number comes next");
+    cr_assert_eq(RUN("completion", "make", "--in", "x", "--files", "y"), 0);
+    cr_assert_str_eq(
+        out,
+        "--files\n--size\n--share\n--kind\n--label\n--exact\n--json\n--quiet\n--help\n<files>\n");
+}
+
+Test(cli, help_prints_the_page_of_a_command_or_of_a_group)
+{
+    static char page[sizeof out];
+    cr_assert_eq(RUN("make", "--help"), 0);
+    memcpy(page, out, sizeof page);
+    cr_assert_eq(RUN("help", "make"), 0);
+    cr_assert_str_eq(out, page);
+    cr_assert_eq(RUN("help", "keys", "add"), 0);
+    cr_assert_not_null(strstr(out, "usage: small keys add"), "%s", out);
+    cr_assert_eq(RUN("help", "keys"), 0);
+    cr_assert_not_null(strstr(out, "  small keys list "), "%s", out);
+    cr_assert_eq(RUN("help"), 0);
+    cr_assert_not_null(strstr(out, "usage: small COMMAND"), "%s", out);
+    expect(RUN("help", "mak"), 2, "\"mak\" is not a command (did you mean make?)");
+    expect(RUN("help", "keys", "ad"), 2, "\"keys ad\" is not a command (did you mean add?)");
+}
+
+Test(cli, commands_stand_under_the_headings_of_their_sections)
+{
+    cr_assert_eq(RUN("--help"), 0);
+    const char *first = strstr(out, "\nThings:\n  make "),
+               *second = strstr(out, "\nKeys:\n  keys add ");
+    cr_assert(first && second && first < second, "%s", out);
+}
+
+Test(cli, a_mistyped_name_gets_the_nearest_one)
+{
+    expect(RUN("maek", "--in", "x"), 2, "\"maek\" is not a command (did you mean make?)");
+    expect(RUN("keys", "lsit"), 2, "(did you mean list?)");
+    expect(RUN("make", "--sise", "4"), 2, "--sise is not known (did you mean --size?)");
+    expect(RUN("make", "--sise=4"), 2, "--sise is not known (did you mean --size?)");
+    expect(RUN("make", "--zzzzz"), 2, "--zzzzz is not known: see");
+    expect(RUN("make", "--kind", "sqare"), 2,
+           "--kind is sqare: choose round or square (did you mean square?)");
+    expect(RUN("make", "--kind", "oval"), 2, "--kind is oval: choose round or square\n");
+}
+
+Test(cli, the_bounds_of_the_page_are_those_of_the_refusal)
+{
+    static const char *const sizes[] = {"0", "10", "-1",  "1.5",
+                                        "",  "x",  "1e3", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        cr_assert_eq(RUN("make", "--in", "x", "--size", sizes[i]), 2, "%s", sizes[i]);
+        cr_assert(!*sizes[i] || strstr(err, ": give an integer from 1 to 9\n"), "%s", err);
+    }
+    static const char *const shares[] = {"0", "1.0001", "nan", "inf", "1e-400", "0x1", "1 "};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        cr_assert_eq(RUN("make", "--in", "x", "--share", shares[i]), 2, "%s", shares[i]);
+        cr_assert_not_null(strstr(err, ": give a number above 0, at most 1\n"), "%s", err);
+    }
+    cr_assert_eq(RUN("make", "--in", "x", "--size", "9", "--share", "1"), 0, "%s", err);
+    cr_assert_eq(RUN("make", "--help"), 0);
+    cr_assert_not_null(strstr(out, "how large; from 1 to 9\n"), "%s", out);
+    cr_assert_not_null(strstr(out, "how much; above 0, at most 1\n"), "%s", out);
+}
+
+Test(cli, a_former_spelling_is_taken_and_shown_nowhere)
+{
+    cr_assert_eq(RUN("make", "--input", "x", "--length=7"), 0, "%s", err);
+    cr_assert_str_eq(option_text(&seen, "in"), "x");
+    cr_assert_str_eq(option_text(&seen, "size"), "7");
+    expect(RUN("make", "--input", "x", "--in", "y"), 2, "option --in is given twice");
+    expect(RUN("make", "--input"), 2, "option --in has no value");
+    expect(RUN("make", "--lenght", "7"), 2, "option --lenght is not known");
+    cr_assert_null(strstr(err, "--length"), "%s", err);
+    expect(RUN("keys", "list", "--length", "7"), 2, "option --length is not known");
+    cr_assert_eq(RUN("make", "--help"), 0);
+    cr_assert(!strstr(out, "--input") && !strstr(out, "--length"));
+    cr_assert_eq(RUN("completion", "make"), 0);
+    cr_assert(!strstr(out, "--input") && !strstr(out, "--length"));
 }

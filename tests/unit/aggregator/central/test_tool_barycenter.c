@@ -101,7 +101,7 @@ Test(central_barycenter, of_groups_is_near_the_places_between_them)
 Test(central_barycenter, of_one_group_is_a_summary_of_it)
 {
     char header[32] = "";
-    json_t *r = expect_json(FOUR "--cells 50 --out b.csv", 0);
+    json_t *r = expect_json(FOUR "--max-points 50 --out b.csv", 0);
     const json_t *group = json_array_get(json_object_get(r, "groups"), 0);
     cr_assert_leq(number_of(group, "points"), 50);
     FILE *file = fopen(folder_path("b.csv"), "r");
@@ -109,7 +109,7 @@ Test(central_barycenter, of_one_group_is_a_summary_of_it)
     cr_assert_str_eq(header, "x,y\n");
     (void)fclose(file);
     json_decref(r);
-    r = expect_json(FOUR "--cells 50 --simulation --seed 1 --out b.csv", 0);
+    r = expect_json(FOUR "--max-points 50 --simulation --seed 1 --out b.csv", 0);
     cr_assert_gt(number_of(json_array_get(json_object_get(r, "groups"), 0), "cells"), 50);
     cr_assert_lt(number_of(r, "cost"), number_of(r, "one_point_cost"));
     json_decref(r);
@@ -134,9 +134,10 @@ Test(central_barycenter, an_experiment_may_run_without_noise)
     json_decref(plain);
     json_decref(noisy);
     /* Merging records makes the plan slightly more expensive. */
-    plain = expect_json(FOUR "--simulation --seed 1 --method non-private --starts 20 --cells 60 "
-                             "--group-column county --out b.csv",
-                        0);
+    plain =
+        expect_json(FOUR "--simulation --seed 1 --method non-private --starts 20 --max-points 60 "
+                         "--group-column county --out b.csv",
+                    0);
     cr_assert_geq(number_of(plain, "data_cost"), 1 - 0.1);
     cr_assert_lt(number_of(plain, "data_cost"), 1.1);
     cr_assert_lt(number_of(plain, "cost"), number_of(plain, "data_cost"));
@@ -265,8 +266,8 @@ Test(central_barycenter, options_of_the_other_methods_are_refused)
                 "--epsilon 1e-12 --support 2 --method noisy-exact --delta 1e-300 --out b.csv",
                 2, "");
     write_text("start.csv", "2,2\n2,8\n8,2\n8,8\n");
-    expect_exit(NOISY "--init start.csv --start-seed 2 --out b.csv", 2, "--start-seed");
-    expect_exit(FOUR "--inner 9 --out b.csv", 2, "--inner does nothing without --lambda");
+    expect_exit(NOISY "--init start.csv --init-seed 2 --out b.csv", 2, "--init-seed");
+    expect_exit(FOUR "--max-sweeps 9 --out b.csv", 2, "--max-sweeps does nothing without --lambda");
 }
 
 Test(central_barycenter, wrong_calls_and_data_are_refused)
@@ -278,7 +279,7 @@ Test(central_barycenter, wrong_calls_and_data_are_refused)
     expect_exit(FOUR "--adjacency add-remove --out b.csv", 2, "replace-one only");
     expect_exit(FOUR "--method magic --out b.csv", 2, "choose coreset");
     expect_exit(FOUR "--project 3 --out b.csv", 3, "");
-    expect_exit(FOUR "--cells 0 --out b.csv", 2, "--cells");
+    expect_exit(FOUR "--max-points 0 --out b.csv", 2, "--max-points");
     expect_exit(FOUR, 2, "--out");
     expect_exit(RUN BOX "--epsilon 1e-300 --support 4 --out b.csv", 2, "larger epsilon");
     write_text("w.csv", "1\n0\n");

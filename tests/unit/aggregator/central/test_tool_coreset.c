@@ -162,7 +162,7 @@ Test(coreset_tool, points_lie_within_the_border_whose_box_is_the_domain)
     struct polygon border;
     struct array points;
     cr_assert_eq(polygon_init(&border, vertices, rings, 6, NULL), DPOT_OK);
-    json_t *r = expect_json(NAMED "--border border.csv --samples 1000 --out p.npy", 0);
+    json_t *r = expect_json(NAMED "--border border.csv --n-samples 1000 --out p.npy", 0);
     cr_assert(json_is_true(json_object_get(r, "has_border")));
     cr_assert_eq(json_number_value(json_array_get(json_object_get(r, "hi"), 0)), 10);
     read_array("p.npy", &points);
@@ -310,7 +310,7 @@ Test(coreset_tool, only_what_is_public_of_the_data_is_refused)
     write_text("data.csv", "1,2,north\n3,4,1\n");
     expect_exit(RUN BOX "--group-column 2 --out p.csv", 3, "group of row 1");
     write_text("data.csv", "1,2,100000000\n3,4,100000000\n");
-    expect_exit(RUN BOX "--count-column 2 --out p.csv", 3, "--samples");
+    expect_exit(RUN BOX "--count-column 2 --out p.csv", 3, "--n-samples");
 }
 
 /* The number of records: what is no count is 0, a fraction is cut. */
@@ -378,7 +378,7 @@ Test(coreset_tool, bad_options_are_refused)
                 "larger epsilon");
     expect_exit(NAMED BOX "--shrink 1.5 --out p.csv", 2, "--shrink");
     expect_exit(NAMED BOX "--adjacency both --out p.csv", 2, "--adjacency");
-    expect_exit(NAMED BOX "--samples 5 --weights-out w.csv --out p.csv", 2, "--samples");
+    expect_exit(NAMED BOX "--n-samples 5 --weights-out w.csv --out p.csv", 2, "--n-samples");
     expect_exit(NAMED BOX, 2, "--out");
     expect_exit(NAMED BOX "--out data.csv", 2, "data.csv");
 }

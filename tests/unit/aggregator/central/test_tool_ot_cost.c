@@ -51,7 +51,7 @@ Test(ot_cost_tool, entropic_costs_pairs_and_caps)
     cr_assert(strstr(json_string_value(json_object_get(r, "guarantee")), "each file"));
     cr_assert_gt(number_of(r, "value"), 0);
     json_decref(r);
-    r = expect_json(RUN BOX "--exact --cap 0.5", 0);
+    r = expect_json(RUN BOX "--exact --cost-cap 0.5", 0);
     cr_assert_eq(number_of(r, "largest_cost"), 0.5);
     json_decref(r);
 }

@@ -155,7 +155,7 @@ Test(central_silence, no_command_behaves_differently_for_other_records)
         NOISY "noisy-exact --iterations 9 --resolution 3",
         NOISY "noisy-agnostic --resolution 2",
         "central coreset " TABLE,
-        "central coreset " TABLE "--samples 9 --population 100",
+        "central coreset " TABLE "--n-samples 9 --population 100",
         "central ot-cost --metric l1 --exact " PAIR,
         "central ot-cost --metric euclidean --power 2 --lambda 1e-5 " PAIR,
         "central ot-cost --metric linf --lambda 0.003 " PAIR,
@@ -185,7 +185,7 @@ Test(central_silence, refusals_of_options_are_the_same_for_all_records)
         NOISY "noisy-exact --resolution 1048576 --init other.csv",
         "central coreset " TABLE "--population 3",
         "central coreset " TABLE "--depth 1",
-        "central ot-cost --metric l1 --exact --cap 1e-320 " PAIR,
+        "central ot-cost --metric l1 --exact --cost-cap 1e-320 " PAIR,
     };
     for (size_t l = 0; l < sizeof lines / sizeof lines[0]; l++) {
         struct output first, other;
@@ -207,7 +207,7 @@ Test(central_silence, add_remove_does_not_distinguish_no_record_from_one)
     static const char *const lines[] = {
         "central coreset --adjacency add-remove --depth 4 " TABLE,
         "central coreset --adjacency add-remove --depth 4 --weights-out w.csv " TABLE,
-        "central coreset --adjacency add-remove --depth 4 --samples 5 --columns 1,0 " TABLE,
+        "central coreset --adjacency add-remove --depth 4 --n-samples 5 --columns 1,0 " TABLE,
         "central coreset --adjacency add-remove --depth 4 --weights-out w.csv --count-column "
         "2 " TABLE,
     };

@@ -73,7 +73,7 @@ Test(transport_map_tool, families_are_public_and_the_same_for_the_same_family_se
     }
     array_release(&a);
     const char *const run =
-        RUN BOX "--family 30 --family-seed 9 --alpha 0.1 --width 0.3 --spread 1 "
+        RUN BOX "--family 30 --family-seed 9 --bump-height 0.1 --bump-width 0.3 --bump-spread 1 "
                 "--seed 2 --simulation --adjacency replace-pair --out ";
     char arguments[1000];
     (void)snprintf(arguments, sizeof arguments, "%sa.npy", run);
@@ -92,7 +92,7 @@ Test(transport_map_tool, refuses_wrong_calls_and_data)
     expect_exit(RUN "--candidates f.csv --out m.csv", 2, "--domain");
     expect_exit(RUN BOX "--out m.csv", 2, "--candidates");
     expect_exit(RUN BOX "--candidates f.csv --family 3 --out m.csv", 2, "--family");
-    expect_exit(RUN BOX "--candidates f.csv --alpha 3 --out m.csv", 2, "--alpha");
+    expect_exit(RUN BOX "--candidates f.csv --bump-height 3 --out m.csv", 2, "--bump-height");
     expect_exit(RUN BOX "--candidates f.csv --seed 3 --out m.csv", 4, "--simulation");
     expect_exit(RUN BOX "--candidates f.csv --adjacency add-remove --out m.csv", 2, "replace-pair");
     expect_exit(RUN BOX "--candidates x.csv --out m.csv", 3, "40 cells");

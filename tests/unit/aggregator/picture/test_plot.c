@@ -203,7 +203,7 @@ Test(plot, mistakes_on_the_command_line_are_usage)
     expect_exit(HEATMAP "--grid 2x3 --range 2,1 --out a.png", 2, "lower end first");
     expect_exit(HEATMAP "--grid 2x3 --log --range 0,1 --out a.png", 2, "above 0");
     expect_exit("plot sheet --in images.csv --out a.png", 2, "--shape");
-    expect_exit("plot sheet --in images.csv --shape 2x2 --columns 0 --out a.png", 2, "--columns");
+    expect_exit("plot sheet --in images.csv --shape 2x2 --per-row 0 --out a.png", 2, "--per-row");
     expect_exit("plot sheet --in images.csv --shape 2x2 --rows 1 --out a.png", 2, "--rows");
     expect_exit("plot sheet --in images.csv --shape 2x2 --range 1,1 --out a.png", 2, "--range");
     expect_exit("plot", 2, "plot takes heatmap, points, curves or sheet");
@@ -276,7 +276,7 @@ Test(plot, values_that_are_no_distribution_are_not_labelled_weight)
 {
     expect_written(HEATMAP "--grid 2x3 --out a.svg", "a.svg");
     expect_text("a.svg", ">weight of a cell</text>");
-    write_text("cost.csv", "3\n2\n1\n2\n3\n4\n"); /* as from dpot evaluate --points */
+    write_text("cost.csv", "3\n2\n1\n2\n3\n4\n"); /* as from dpot evaluate --points-out */
     expect_written(HEATMAP "--in2 cost.csv --grid 2x3 --out a.svg", "a.svg");
     expect_text("a.svg", ">value of a cell</text>");
     expect_written(HEATMAP "--in2 cost.csv --grid 2x3 --value-label km --out a.svg", "a.svg");

@@ -110,7 +110,7 @@ Test(base_measure, writes_a_side_file_and_a_trajectory)
     struct dpot_error error = {""};
     json_t *result = expect_json(
         "base-measure --cost square.npy --epsilon 1 --max-iterations 300 --gap 0 --out m.npy "
-        "--trajectory course.csv",
+        "--trajectory-out course.csv",
         0);
     json_t *side = json_load_file(folder_path("m.npy.json"), 0, NULL);
     cr_assert_not_null(side);

@@ -23,7 +23,7 @@ static const char *text_of(const json_t *object, const char *key)
 
 Test(audit_command, prints_claim_and_finding)
 {
-    json_t *object = expect_json("audit --mechanism kpm-groups --samples 20000 --seed 1", 0);
+    json_t *object = expect_json("audit --mechanism kpm-groups --n-samples 20000 --seed 1", 0);
     const json_t *row = first_row(object);
     const json_t *path = json_object_get(row, "client_path");
     cr_assert_eq(json_array_size(json_object_get(object, "mechanisms")), 1);
@@ -45,11 +45,11 @@ Test(audit_command, prints_claim_and_finding)
 Test(audit_command, with_a_seed_is_the_same_on_any_number_of_threads)
 {
     json_t *one =
-        expect_json("audit --mechanism laplace-box --samples 20000 --seed 3 --threads 1", 0);
+        expect_json("audit --mechanism laplace-box --n-samples 20000 --seed 3 --threads 1", 0);
     json_t *two =
-        expect_json("audit --mechanism laplace-box --samples 20000 --seed 3 --threads 2", 0);
+        expect_json("audit --mechanism laplace-box --n-samples 20000 --seed 3 --threads 2", 0);
     cr_assert(json_equal(first_row(one), first_row(two)));
-    json_t *other = expect_json("audit --mechanism laplace-box --samples 20000 --seed 4", 0);
+    json_t *other = expect_json("audit --mechanism laplace-box --n-samples 20000 --seed 4", 0);
     cr_assert_not(json_equal(first_row(one), first_row(other)));
     json_decref(one);
     json_decref(two);
@@ -61,7 +61,7 @@ Test(audit_command, with_a_seed_is_the_same_on_any_number_of_threads)
 Test(audit_command, exits_with_4_when_a_bound_exceeds_its_claim_and_prints_the_result)
 {
     json_t *object =
-        expect_json("audit --mechanism laplace-nan --samples 1000 --confidence 0.01 --seed 5", 4);
+        expect_json("audit --mechanism laplace-nan --n-samples 1000 --confidence 0.01 --seed 5", 4);
     const json_t *row = first_row(object);
     cr_assert_str_eq(text_of(object, "verdict"), "fail");
     cr_assert_str_eq(text_of(row, "verdict"), "fail");
@@ -72,7 +72,7 @@ Test(audit_command, exits_with_4_when_a_bound_exceeds_its_claim_and_prints_the_r
 Test(audit_command, prints_a_table)
 {
     struct process process;
-    process_run(&process, "audit --mechanism exponential --samples 1000 --seed 1 --quiet");
+    process_run(&process, "audit --mechanism exponential --n-samples 1000 --seed 1 --quiet");
     cr_assert_eq(process.exit_code, 0);
     cr_assert_eq(strncmp(process.out, "mechanism ", 10), 0);
     cr_assert_not_null(strstr(process.out, "\nexponential-sample-first  1 "));
@@ -85,7 +85,8 @@ Test(audit_command, refuses_unknown_options)
     expect_exit("audit", 2, "--mechanism");
     expect_exit("audit --mechanism noise", 2, "noise");
     expect_exit("audit --mechanism lap", 2, "laplace");
-    expect_exit("audit --mechanism kpm --samples 10", 2, "1000");
-    expect_exit("audit --mechanism kpm --confidence 1", 2, "less");
+    expect_exit("audit --mechanism kpm --n-samples 10", 2, "1000");
+    expect_exit("audit --mechanism kpm --confidence 1", 2, "below 1");
+    expect_exit("audit --mechanism laplce", 2, "(did you mean laplace?)");
     expect_exit("audit --mechanism kpm --confidence 0", 2, "confidence");
 }

@@ -45,9 +45,10 @@ static const char *text_of(const json_t *object, const char *key)
 Test(barycenter_tool, of_shifted_copies_is_the_copy_between_by_the_weights)
 {
     struct array x;
-    json_t *r = expect_json("barycenter --group a.csv b.csv --group-weights w.csv --support 4 "
-                            "--exact --starts 20 --seed 3 --out x.npy --curve c.csv",
-                            0);
+    json_t *r =
+        expect_json("barycenter --group-files a.csv b.csv --group-weights w.csv --support 4 "
+                    "--exact --starts 20 --seed 3 --out x.npy --trajectory-out c.csv",
+                    0);
     const double expected = 0.25 * 0.75 * 100;
     cr_assert_float_eq(number_of(r, "cost"), expected, 1e-12);
     cr_assert_float_eq(number_of(r, "lower_bound"), expected, 1e-12);
@@ -76,9 +77,10 @@ Test(barycenter_tool, of_shifted_copies_is_the_copy_between_by_the_weights)
 
 Test(barycenter_tool, files_may_follow_one_option_or_each_have_its_own)
 {
-    const char *const lines[3] = {"--group a.csv b.csv points2.csv",
-                                  "--group a.csv --group b.csv --group points2.csv",
-                                  "--group=a.csv --group b.csv points2.csv"};
+    const char *const lines[3] = {
+        "--group-files a.csv b.csv points2.csv",
+        "--group-files a.csv --group-files b.csv --group-files points2.csv",
+        "--group-files=a.csv --group-files b.csv points2.csv"};
     double costs[3];
     write_text("points2.csv", "5,5\n6,7\n");
     for (int i = 0; i < 3; i++) {
@@ -91,10 +93,11 @@ Test(barycenter_tool, files_may_follow_one_option_or_each_have_its_own)
         json_decref(r);
     }
     cr_assert(costs[0] == costs[1] && costs[1] == costs[2]);
-    expect_exit("barycenter a.csv --group b.csv --support 2 --exact --out x.csv", 2,
-                "stands before --group");
-    expect_exit("barycenter --group a.csv --group x.csv --support 2 --exact --out x.csv", 2,
-                "destroy");
+    expect_exit("barycenter a.csv --group-files b.csv --support 2 --exact --out x.csv", 2,
+                "stands before --group-files");
+    expect_exit(
+        "barycenter --group-files a.csv --group-files x.csv --support 2 --exact --out x.csv", 2,
+        "destroy");
 }
 
 Test(barycenter_tool, of_single_points_is_their_mean_with_either_plans)
@@ -103,10 +106,11 @@ Test(barycenter_tool, of_single_points_is_their_mean_with_either_plans)
     for (int i = 0; i < 2; i++) {
         struct array x;
         char line[256];
-        (void)snprintf(line, sizeof line,
-                       "barycenter --group one.csv two.csv --group-weights w.csv --support 3 %s "
-                       "--out x.csv --weights-out v.csv",
-                       plans[i]);
+        (void)snprintf(
+            line, sizeof line,
+            "barycenter --group-files one.csv two.csv --group-weights w.csv --support 3 %s "
+            "--out x.csv --weights-out v.csv",
+            plans[i]);
         json_t *r = expect_json(line, 0);
         cr_assert_float_eq(number_of(r, "cost"), 0.25 * 0.75 * 8, 1e-12);
         read_array("x.csv", &x);
@@ -124,31 +128,33 @@ Test(barycenter_tool, of_single_points_is_their_mean_with_either_plans)
 
 Test(barycenter_tool, weights_in_the_last_column_are_those_of_the_points)
 {
-    json_t *r = expect_json("barycenter --group points.csv --weighted --support 2 --exact "
-                            "--starts 9 --bound none --out x.csv",
+    json_t *r = expect_json("barycenter --group-files points.csv --weighted --support 2 --exact "
+                            "--starts 9 --lower-bound none --out x.csv",
                             0);
     cr_assert_eq(number_of(r, "dim"), 2);
     cr_assert_float_eq(number_of(r, "cost"), 2, 1e-12);
     cr_assert_null(json_object_get(r, "lower_bound"));
     json_decref(r);
-    r = expect_json("barycenter --group points.csv --weighted --support 1 --exact --out x.csv", 0);
+    r = expect_json(
+        "barycenter --group-files points.csv --weighted --support 1 --exact --out x.csv", 0);
     cr_assert_float_eq(number_of(r, "cost"), number_of(r, "one_point_cost"), 1e-12);
     json_decref(r);
     write_text("half.csv", "0,0,1\n1,1,1\n");
-    expect_exit("barycenter --group half.csv --weighted --support 1 --exact --out x.csv", 3,
+    expect_exit("barycenter --group-files half.csv --weighted --support 1 --exact --out x.csv", 3,
                 "sum to 2");
     expect_exit(
-        "barycenter --group half.csv --weighted --normalize --support 1 --exact --out x.csv", 0,
-        "");
+        "barycenter --group-files half.csv --weighted --normalize --support 1 --exact --out x.csv",
+        0, "");
 }
 
 Test(barycenter_tool, three_methods_of_fixed_points_agree_and_the_weights_act)
 {
-    const char *const methods[5] = {"--group both.csv --grid 5 --cell 1",
-                                    "--group left.csv right.csv --grid 5 --cell 1 --log-domain",
-                                    "--group both.csv --cost line.csv",
-                                    "--group both.csv --cost line.csv --log-domain",
-                                    "--group at0.csv at4.csv --fixed places.csv"};
+    const char *const methods[5] = {
+        "--group-files both.csv --grid 5 --cell 1",
+        "--group-files left.csv right.csv --grid 5 --cell 1 --log-domain",
+        "--group-files both.csv --cost line.csv",
+        "--group-files both.csv --cost line.csv --log-domain",
+        "--group-files at0.csv at4.csv --fixed places.csv"};
     double first[5] = {0};
     for (int i = 0; i < 5; i++) {
         struct array b;
@@ -181,15 +187,16 @@ Test(barycenter_tool, fixed_points_are_those_that_the_metric_takes)
     static const struct {
         const char *line, *sentence;
     } cases[] = {
-        {"--group at0.csv --fixed places.csv --metric haversine",
+        {"--group-files at0.csv --fixed places.csv --metric haversine",
          "--metric haversine does not take 1 coordinate"},
-        {"--group a.csv --fixed b.csv --metric ring --ring-size 9",
+        {"--group-files a.csv --fixed b.csv --metric ring --ring-size 9",
          "--metric ring does not take 2 coordinates"},
-        {"--group pole.csv --fixed a.csv --metric haversine", "--group pole.csv: row 1"},
-        {"--group a.csv --fixed pole.csv --metric haversine", "--fixed pole.csv: row 1"},
-        {"--group half.csv --fixed places.csv --metric ring --ring-size 9",
-         "--group half.csv: row 1 is 0.5: ring positions are the integers 0 to 8"},
-        {"--group at0.csv --fixed places.csv --metric ring --ring-size 4",
+        {"--group-files pole.csv --fixed a.csv --metric haversine",
+         "--group-files pole.csv: row 1"},
+        {"--group-files a.csv --fixed pole.csv --metric haversine", "--fixed pole.csv: row 1"},
+        {"--group-files half.csv --fixed places.csv --metric ring --ring-size 9",
+         "--group-files half.csv: row 1 is 0.5: ring positions are the integers 0 to 8"},
+        {"--group-files at0.csv --fixed places.csv --metric ring --ring-size 4",
          "--fixed places.csv: row 5 is 4"},
     };
     write_text("pole.csv", "91,0\n");
@@ -199,18 +206,20 @@ Test(barycenter_tool, fixed_points_are_those_that_the_metric_takes)
         (void)snprintf(line, sizeof line, "barycenter %s --lambda 1 --out x.csv", cases[i].line);
         expect_exit(line, 3, cases[i].sentence);
     }
-    expect_exit("barycenter --group at0.csv --fixed places.csv --metric ring --lambda 1 --out "
-                "x.csv",
-                2, "--ring-size K");
+    expect_exit(
+        "barycenter --group-files at0.csv --fixed places.csv --metric ring --lambda 1 --out "
+        "x.csv",
+        2, "--ring-size K");
     struct process process;
-    process_run(&process, "barycenter --group a.csv --fixed b.csv --metric cosine --lambda 1 "
+    process_run(&process, "barycenter --group-files a.csv --fixed b.csv --metric cosine --lambda 1 "
                           "--out x.csv");
     cr_assert_eq(process.exit_code, 0, "%s", process.err);
-    cr_assert(strstr(process.err, "--group a.csv: row 1 is a zero vector"), "%s", process.err);
+    cr_assert(strstr(process.err, "--group-files a.csv: row 1 is a zero vector"), "%s",
+              process.err);
     /* Positions 0 and 7 of a ring of 8 are neighbours. */
     write_text("at7.csv", "7\n");
     json_t *r =
-        expect_json("barycenter --group at0.csv --fixed at7.csv --metric ring --ring-size 8 "
+        expect_json("barycenter --group-files at0.csv --fixed at7.csv --metric ring --ring-size 8 "
                     "--lambda 1 --out x.csv",
                     0);
     cr_assert_float_eq(number_of(r, "cost"), 1, 1e-12);
@@ -221,9 +230,10 @@ Test(barycenter_tool, a_grid_of_two_axes_keeps_its_shape)
 {
     struct array b;
     write_text("image.csv", "1,0,0\n0,0,0\n");
-    json_t *r = expect_json("barycenter --group image.csv --grid 2x3 --lambda 0.01 --debiased "
-                            "--out b.csv --curve c.csv",
-                            0);
+    json_t *r =
+        expect_json("barycenter --group-files image.csv --grid 2x3 --lambda 0.01 --debiased "
+                    "--out b.csv --trajectory-out c.csv",
+                    0);
     read_array("b.csv", &b);
     cr_assert(b.n_rows == 2 && b.n_cols == 3);
     cr_assert_float_eq(b.values[0], 1, 1e-3);
@@ -234,25 +244,28 @@ Test(barycenter_tool, a_grid_of_two_axes_keeps_its_shape)
 
 Test(barycenter_tool, iterations_that_end_first_are_exit_5_unless_they_were_asked_for)
 {
-    json_t *r = expect_json("barycenter --group a.csv b.csv --support 2 --lambda 0.5 --outer 1 "
-                            "--inner 10 --out x.csv",
-                            0);
+    json_t *r = expect_json(
+        "barycenter --group-files a.csv b.csv --support 2 --lambda 0.5 --max-iterations 1 "
+        "--max-sweeps 10 --out x.csv",
+        0);
     cr_assert_str_eq(text_of(r, "outcome"), "iteration_limit");
     cr_assert_eq(number_of(r, "iterations"), 1);
     json_decref(r);
-    r = expect_json("barycenter --group a.csv b.csv --support 2 --lambda 0.5 --outer 1 --tol 1e-9 "
+    r = expect_json("barycenter --group-files a.csv b.csv --support 2 --lambda 0.5 "
+                    "--max-iterations 1 --tol 1e-9 "
                     "--out x.csv",
                     5);
     json_decref(r);
     r = expect_json(
-        "barycenter --group a.csv b.csv --support 3 --lambda 1e-9 --inner 3 --out x.csv", 5);
+        "barycenter --group-files a.csv b.csv --support 3 --lambda 1e-9 --max-sweeps 3 --out x.csv",
+        5);
     cr_assert_str_eq(text_of(r, "outcome"), "iteration_limit");
     json_decref(r);
 }
 
 Test(barycenter_tool, a_projection_reports_its_costs)
 {
-    json_t *r = expect_json("barycenter --group a.csv b.csv --support 2 --exact --project 1 "
+    json_t *r = expect_json("barycenter --group-files a.csv b.csv --support 2 --exact --project 1 "
                             "--seed 4 --out x.npy",
                             0);
     struct array x;
@@ -269,16 +282,18 @@ Test(barycenter_tool, optimised_weights_are_written_or_warned_about)
 {
     struct array w;
     write_text("heaps.csv", "0\n0.1\n0.2\n9\n");
-    json_t *r = expect_json("barycenter --group heaps.csv --support 2 --exact --optimise-weights "
-                            "--starts 5 --out x.csv --weights-out v.csv",
-                            0);
+    json_t *r =
+        expect_json("barycenter --group-files heaps.csv --support 2 --exact --optimize-weights "
+                    "--starts 5 --out x.csv --weights-out v.csv",
+                    0);
     read_array("v.csv", &w);
     cr_assert_float_eq(fmax(w.values[0], w.values[1]), 0.75, 1e-4);
     array_release(&w);
     json_decref(r);
     struct process process;
-    process_run(&process,
-                "barycenter --group heaps.csv --support 2 --exact --optimise-weights --out x.csv");
+    process_run(
+        &process,
+        "barycenter --group-files heaps.csv --support 2 --exact --optimize-weights --out x.csv");
     cr_assert(strstr(process.err, "--weights-out F keeps them"), "%s", process.err);
 }
 
@@ -289,38 +304,43 @@ Test(barycenter_tool, refuses_and_names_wrong_options_and_data)
         int exit_code;
         const char *sentence;
     } cases[] = {
-        {"--support 2 --exact --out x.csv", 2, "--group is missing"},
-        {"--group a.csv --exact --out x.csv", 2, "exactly one of"},
-        {"--group a.csv --support 2 --grid 2x2 --exact --out x.csv", 2, "exactly one of"},
-        {"--group a.csv --support 2 --out x.csv", 2, "neither --exact nor --lambda"},
-        {"--group a.csv --support 2 --exact --lambda 1 --out x.csv", 2, "exclude each other"},
-        {"--group a.csv --support 0 --exact --out x.csv", 2, "--support is 0"},
-        {"--group a.csv --support 2 --lambda 0 --out x.csv", 2, "--lambda is 0"},
-        {"--group a.csv --support 2 --exact", 2, "--out is missing"},
-        {"--group a.csv --support 2 --exact --debiased --out x.csv", 2, "--debiased does not go"},
-        {"--group a.csv --support 2 --exact --inner 3 --out x.csv", 2, "--inner does not go"},
-        {"--group a.csv --support 2 --exact --bound best --out x.csv", 2, "--bound is best"},
-        {"--group a.csv --support 2 --exact --project 3 --out x.csv", 3, "3 of 2"},
-        {"--group both.csv --grid 5 --exact --out x.csv", 2, "linear program"},
-        {"--group both.csv --grid 5x --lambda 1 --out x.csv", 2, "--grid is 5x"},
-        {"--group both.csv --grid 2x3 --lambda 1 --out x.csv", 3, "histogram of 6 cells"},
-        {"--group b.csv --grid 2x1 --lambda 1 --out x.csv", 3, "--normalize"},
-        {"--group a.csv left.csv --support 2 --exact --out x.csv", 3, "they must agree"},
-        {"--group a.csv --group-weights w.csv --support 2 --exact --out x.csv", 3,
+        {"--support 2 --exact --out x.csv", 2, "--group-files is missing"},
+        {"--group-files a.csv --exact --out x.csv", 2, "exactly one of"},
+        {"--group-files a.csv --support 2 --grid 2x2 --exact --out x.csv", 2, "exactly one of"},
+        {"--group-files a.csv --support 2 --out x.csv", 2, "neither --exact nor --lambda"},
+        {"--group-files a.csv --support 2 --exact --lambda 1 --out x.csv", 2, "exclude each other"},
+        {"--group-files a.csv --support 0 --exact --out x.csv", 2, "--support is 0"},
+        {"--group-files a.csv --support 2 --lambda 0 --out x.csv", 2, "--lambda is 0"},
+        {"--group-files a.csv --support 2 --exact", 2, "--out is missing"},
+        {"--group-files a.csv --support 2 --exact --debiased --out x.csv", 2,
+         "--debiased does not go"},
+        {"--group-files a.csv --support 2 --exact --max-sweeps 3 --out x.csv", 2,
+         "--max-sweeps does not go"},
+        {"--group-files a.csv --support 2 --exact --lower-bound best --out x.csv", 2,
+         "--lower-bound is best"},
+        {"--group-files a.csv --support 2 --exact --project 3 --out x.csv", 3, "3 of 2"},
+        {"--group-files both.csv --grid 5 --exact --out x.csv", 2, "linear program"},
+        {"--group-files both.csv --grid 5x --lambda 1 --out x.csv", 2, "--grid is 5x"},
+        {"--group-files both.csv --grid 2x3 --lambda 1 --out x.csv", 3, "histogram of 6 cells"},
+        {"--group-files b.csv --grid 2x1 --lambda 1 --out x.csv", 3, "--normalize"},
+        {"--group-files a.csv left.csv --support 2 --exact --out x.csv", 3, "they must agree"},
+        {"--group-files a.csv --group-weights w.csv --support 2 --exact --out x.csv", 3,
          "2 weights for 1 group"},
-        {"--group a.csv --support 2 --exact --init b.csv --out x.csv", 3, "--init b.csv is 4 x 2"},
-        {"--group a.csv --support 2 --lambda 1e-200 --out x.csv", 3, "larger lambda"},
-        {"--group both.csv --cost line.csv --lambda 1e-200 --out x.csv", 3, "larger lambda"},
-        {"--group empty.csv --support 2 --exact --out x.csv", 3, "empty"},
-        {"--group missing.csv --support 2 --exact --out x.csv", 6, "missing.csv"},
-        {"--group heavy.csv left.csv --cost line.csv --group-weights heavy.csv --lambda 1 --out "
+        {"--group-files a.csv --support 2 --exact --init b.csv --out x.csv", 3,
+         "--init b.csv is 4 x 2"},
+        {"--group-files a.csv --support 2 --lambda 1e-200 --out x.csv", 3, "larger lambda"},
+        {"--group-files both.csv --cost line.csv --lambda 1e-200 --out x.csv", 3, "larger lambda"},
+        {"--group-files empty.csv --support 2 --exact --out x.csv", 3, "empty"},
+        {"--group-files missing.csv --support 2 --exact --out x.csv", 6, "missing.csv"},
+        {"--group-files heavy.csv left.csv --cost line.csv --group-weights heavy.csv --lambda 1 "
+         "--out "
          "x.csv",
-         3, "--group heavy.csv is 2 x 1"},
-        {"--group a.csv b.csv --group-weights heavy.csv --support 2 --exact --out x.csv", 3,
+         3, "--group-files heavy.csv is 2 x 1"},
+        {"--group-files a.csv b.csv --group-weights heavy.csv --support 2 --exact --out x.csv", 3,
          "--group-weights heavy.csv: the weights of row 1 sum to 4, not to 1: correct them or add "
          "--normalize"},
-        {"--group at0.csv far.csv --fixed places.csv --lambda 1 --out x.csv", 3,
-         "--group far.csv: the cost in row 1, column 1 is inf"},
+        {"--group-files at0.csv far.csv --fixed places.csv --lambda 1 --out x.csv", 3,
+         "--group-files far.csv: the cost in row 1, column 1 is inf"},
     };
     write_text("empty.csv", "");
     write_text("heavy.csv", "1\n3\n");
@@ -331,9 +351,10 @@ Test(barycenter_tool, refuses_and_names_wrong_options_and_data)
         expect_exit(line, cases[i].exit_code, cases[i].sentence);
     }
     write_text("zero.csv", "0\n1\n");
-    json_t *r = expect_json("barycenter --group a.csv b.csv --group-weights zero.csv --support 4 "
-                            "--exact --starts 9 --out x.csv",
-                            0);
+    json_t *r =
+        expect_json("barycenter --group-files a.csv b.csv --group-weights zero.csv --support 4 "
+                    "--exact --starts 9 --out x.csv",
+                    0);
     cr_assert_float_eq(number_of(r, "cost"), 0, 1e-12);
     json_decref(r);
 }

@@ -87,8 +87,8 @@ Test(command, wrong_command_lines_are_refused)
     expect_exit("ot --exact=yes", 2, "--exact takes no value");
     expect_exit("ot --cost", 2, "--cost has no value");
     expect_exit("ot --cost --exact", 2, "--cost has no value before --exact: give --cost F");
-    expect_exit("barycenter --group --quiet --support 1 --exact --out x.csv", 2,
-                "--group has no value before --quiet");
+    expect_exit("barycenter --group-files --quiet --support 1 --exact --out x.csv", 2,
+                "--group-files has no value before --quiet");
     expect_exit("ot --cost=--exact --exact", 6, "--exact: reading failed");
     expect_exit("ot --cost= --exact", 2, "--cost is empty");
     expect_exit("campaign open", 2, "ID is missing");
@@ -113,11 +113,12 @@ Test(command, failure_with_json_is_one_object_too)
 Test(command, only_one_output_may_be_stdout)
 {
     write_text("c.csv", "0,1\n1,0\n");
-    expect_exit("ot --cost c.csv --exact --plan - --potentials -", 2, "second output on stdout");
+    expect_exit("ot --cost c.csv --exact --plan-out - --potentials-out -", 2,
+                "second output on stdout");
     struct process p;
-    process_run(&p, "ot --cost c.csv --exact --plan - --json");
+    process_run(&p, "ot --cost c.csv --exact --plan-out - --json");
     cr_assert_eq(p.exit_code, 2);
-    process_run(&p, "ot --cost c.csv --exact --plan -");
+    process_run(&p, "ot --cost c.csv --exact --plan-out -");
     cr_assert_eq(p.exit_code, 0);
     cr_assert_str_eq(p.out, "0.5,0\n0,0.5\n");
     cr_assert_not_null(strstr(p.err, "transport_cost"), "the table goes to stderr");
@@ -131,15 +132,15 @@ Test(command, names_of_arrays_determine_their_format)
     expect_exit("project --mu mu.csv --cost c.csv --base-measure uniform --epsilon 1 --exact --out "
                 "q.npz",
                 2, "--out is q.npz: give a name that ends in .npy or .csv");
-    expect_exit("ot --cost c.csv --exact --plan p.NPY", 2, "--plan is p.NPY");
-    expect_exit("ot --cost c.csv --exact --potentials p.txt", 2, "--potentials is p.txt");
+    expect_exit("ot --cost c.csv --exact --plan-out p.NPY", 2, "--plan-out is p.NPY");
+    expect_exit("ot --cost c.csv --exact --potentials-out p.txt", 2, "--potentials-out is p.txt");
     expect_exit("base-measure --cost c.csv --epsilon 1 --out m", 2, "--out is m:");
-    expect_exit("base-measure --cost c.csv --epsilon 1 --out m.csv --trajectory t.dat", 2,
-                "--trajectory is t.dat");
+    expect_exit("base-measure --cost c.csv --epsilon 1 --out m.csv --trajectory-out t.dat", 2,
+                "--trajectory-out is t.dat");
     expect_exit("estimate --campaign c --pool p.csv --out e.json", 2, "--out is e.json");
     expect_exit("population --places places.csv --devices 1 --out d.tsv", 2, "--out is d.tsv");
-    expect_exit("pool 000102030405060708090a0b0c0d0e0f --export p.bin", 2, "--export is p.bin");
-    json_decref(expect_json("ot --cost c.csv --exact --plan /dev/null", 0));
+    expect_exit("pool 000102030405060708090a0b0c0d0e0f --out p.bin", 2, "--out is p.bin");
+    json_decref(expect_json("ot --cost c.csv --exact --plan-out /dev/null", 0));
 }
 
 Test(command, options_may_be_joined_with_an_equals_sign)
@@ -153,7 +154,7 @@ Test(command, options_may_be_joined_with_an_equals_sign)
 Test(command, files_that_cannot_be_written_are_exit_code_6)
 {
     write_text("c.csv", "0,1\n1,0\n");
-    expect_exit("ot --cost c.csv --exact --plan no/such/folder.npy", 6, "no/such/folder.npy");
+    expect_exit("ot --cost c.csv --exact --plan-out no/such/folder.npy", 6, "no/such/folder.npy");
 }
 
 Test(command, too_wide_a_picture_is_a_wrong_option_with_the_largest_width)

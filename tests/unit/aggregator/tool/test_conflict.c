@@ -45,15 +45,15 @@ Test(conflict, an_output_that_is_an_input_is_refused_and_the_input_stays)
                 "another name");
     expect_exit(ESTIMATE "--pool=pool.csv --out=./pool.csv", 2, "which is --pool");
     expect_text("pool.csv", POOL);
-    expect_exit(OT "--plan a.csv", 2, "--plan would write a.csv, which is --x");
-    expect_exit(OT "--potentials b.csv", 2, "--potentials would write b.csv, which is --y");
+    expect_exit(OT "--plan-out a.csv", 2, "--plan-out would write a.csv, which is --x");
+    expect_exit(OT "--potentials-out b.csv", 2, "--potentials-out would write b.csv, which is --y");
     expect_exit("convert --in vectors.csv --out vectors.csv", 2, "which is --in");
-    expect_exit("barycenter --group a.csv b.csv --support 1 --exact --out b.csv", 2,
-                "--out would write b.csv, which is --group:");
+    expect_exit("barycenter --group-files a.csv b.csv --support 1 --exact --out b.csv", 2,
+                "--out would write b.csv, which is --group-files:");
     write_text("m.csv", CAMPAIGN_SPEC("true"));
     expect_exit("base-measure --campaign m.csv --out m.csv", 2, "which is --campaign");
-    expect_exit("base-measure --campaign m.csv --out o.csv --trajectory m.csv", 2,
-                "--trajectory would write m.csv, which is --campaign");
+    expect_exit("base-measure --campaign m.csv --out o.csv --trajectory-out m.csv", 2,
+                "--trajectory-out would write m.csv, which is --campaign");
     expect_exit("deconvolve --pool vectors.csv --mechanism laplace --scale 1 --support 2 --out "
                 "vectors.csv",
                 2, "which is --pool");
@@ -72,17 +72,18 @@ Test(conflict, links_and_other_spellings_are_resolved)
     expect_exit(ESTIMATE "--pool soft.csv --out pool.csv", 2, "which is --pool");
     expect_exit(ESTIMATE "--pool pool.csv --out hard.csv", 2, "which is --pool");
     expect_exit(ESTIMATE "--pool pool.csv --out sub/../pool.csv", 2, "which is --pool");
-    expect_exit(OT "--plan sub/n.csv --potentials way/./n.csv", 2, "which is --potentials");
+    expect_exit(OT "--plan-out sub/n.csv --potentials-out way/./n.csv", 2,
+                "which is --potentials-out");
     expect_text("pool.csv", POOL);
 }
 
 Test(conflict, two_outputs_of_one_name_are_refused)
 {
-    expect_exit(OT "--plan n.csv --potentials n.csv", 2, "which is --potentials");
-    expect_exit("base-measure --campaign spec.json --out n.csv --trajectory n.csv", 2,
-                "which is --trajectory");
+    expect_exit(OT "--plan-out n.csv --potentials-out n.csv", 2, "which is --potentials-out");
+    expect_exit("base-measure --campaign spec.json --out n.csv --trajectory-out n.csv", 2,
+                "which is --trajectory-out");
     expect_exit("deconvolve --pool vectors.csv --mechanism laplace --scale 1 --support 2 --out "
-                "n.csv --samples 2 --samples-out n.csv",
+                "n.csv --n-samples 2 --samples-out n.csv",
                 2, "which is --samples-out");
     cr_assert_neq(access(folder_path("n.csv"), F_OK), 0);
 }
@@ -121,7 +122,7 @@ Test(conflict, streams_and_devices_do_not_conflict)
     cr_assert(conflict_is_one_file(folder_path("pool.csv"), folder_path("./pool.csv")));
     cr_assert_not(conflict_is_one_file(folder_path("a.csv"), folder_path("b.csv")));
     expect_exit(ESTIMATE "--pool - --out o.csv", 0, "kv");
-    expect_exit(OT "--plan o1.csv --potentials o2.csv", 0, "value");
+    expect_exit(OT "--plan-out o1.csv --potentials-out o2.csv", 0, "value");
 }
 
 /* ---- files that cannot be written in full ---- */

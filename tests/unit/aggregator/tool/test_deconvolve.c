@@ -48,7 +48,7 @@ Test(deconvolve_tool, finds_the_spike_under_the_noise)
 {
     struct array points, weights;
     json_t *r = expect_json("deconvolve --pool pool.csv " NOISE "--domain box.json --support 6 "
-                            "--out x.npy --weights-out w.csv --trajectory t.csv",
+                            "--out x.npy --weights-out w.csv --trajectory-out t.csv",
                             0);
     cr_assert_eq(number_of(r, "n"), 400);
     cr_assert_eq(number_of(r, "dim"), 2);
@@ -88,10 +88,11 @@ Test(deconvolve_tool, weighs_the_cells_of_a_grid_inside_the_domain)
 {
     struct array points, samples;
     write_text("disc.json", "{\"type\":\"l2_ball\",\"radius\":2,\"dim\":2}");
-    json_t *r = expect_json("deconvolve --pool pool.csv " NOISE "--domain disc.json --grid 8x8 "
-                            "--iterations 60 --seed 3 --samples 50 --samples-out s.csv --out x.csv "
-                            "--weights-out w.csv",
-                            0);
+    json_t *r =
+        expect_json("deconvolve --pool pool.csv " NOISE "--domain disc.json --grid 8x8 "
+                    "--iterations 60 --seed 3 --n-samples 50 --samples-out s.csv --out x.csv "
+                    "--weights-out w.csv",
+                    0);
     read_array("x.csv", &points);
     cr_assert_eq(points.n_rows, (size_t)number_of(r, "support"));
     cr_assert(points.n_rows > 45 && points.n_rows < 56);
@@ -321,5 +322,5 @@ Test(deconvolve_tool, a_scale_out_of_range_is_a_wrong_option)
 {
     expect_exit(
         "deconvolve --pool pool.csv --mechanism laplace --scale 1e-300 --support 3 --out x.csv", 2,
-        "--scale is 1e-300: give a number from 1e-100 to 1e+100");
+        "--scale is 1e-300: give a number from 1e-100 to 1e100");
 }

@@ -115,9 +115,10 @@ Test(estimate, likelihood_inverts_the_channel_and_reports_its_start)
         (void)snprintf(text + len, sizeof text - len, "%d\n", place);
     }
     write_text("near.csv", text);
-    json_t *r = expect_json("estimate --campaign sampled.json --pool near.csv --seed 1 --level 0.9 "
-                            "--bootstrap 400 --out w.csv",
-                            0);
+    json_t *r =
+        expect_json("estimate --campaign sampled.json --pool near.csv --seed 1 --confidence 0.9 "
+                    "--bootstrap 400 --out w.csv",
+                    0);
     cr_assert_str_eq(json_string_value(json_object_get(r, "method")), "likelihood");
     cr_assert(json_is_true(json_object_get(r, "is_corrected")));
     cr_assert_str_eq(json_string_value(json_object_get(r, "prior_is")), "uniform");
@@ -216,7 +217,7 @@ Test(estimate, likelihood_depends_on_the_given_start)
     json_decref(expect_json(
         "estimate --campaign sampled.json --pool pool.csv --bootstrap 0 --out u.csv", 0));
     json_t *r = expect_json(
-        "estimate --campaign sampled.json --pool pool.csv --bootstrap 0 --start start.csv "
+        "estimate --campaign sampled.json --pool pool.csv --bootstrap 0 --init start.csv "
         "--normalize --out s.csv",
         0);
     cr_assert_str_eq(json_string_value(json_object_get(r, "prior_is")), "start");
@@ -227,14 +228,14 @@ Test(estimate, likelihood_depends_on_the_given_start)
     cr_assert_eq(from_start.values[11], 0, "a weight of 0 stays 0");
     array_release(&from_uniform);
     array_release(&from_start);
-    expect_exit("estimate --campaign sampled.json --pool pool.csv --start start.csv --out s.csv", 3,
+    expect_exit("estimate --campaign sampled.json --pool pool.csv --init start.csv --out s.csv", 3,
                 "sum");
-    expect_exit("estimate --campaign spec.json --pool pool.csv --start start.csv --out s.csv", 2,
-                "--start is for --method likelihood");
-    expect_exit("estimate --campaign sampled.json --method frequency --start start.csv --pool "
+    expect_exit("estimate --campaign spec.json --pool pool.csv --init start.csv --out s.csv", 2,
+                "--init is for --method likelihood");
+    expect_exit("estimate --campaign sampled.json --method frequency --init start.csv --pool "
                 "pool.csv --out "
                 "s.csv",
-                2, "--start is for --method likelihood");
+                2, "--init is for --method likelihood");
 }
 
 Test(estimate, likelihood_needs_a_channel)
@@ -243,8 +244,8 @@ Test(estimate, likelihood_needs_a_channel)
                 "\"sample_first\": true");
     expect_exit("estimate --campaign spec.json --method guess --pool pool.csv --out e.csv", 2,
                 "--method is guess");
-    expect_exit("estimate --campaign spec.json --level 1 --pool pool.csv --out e.csv", 2,
-                "--level is 1");
+    expect_exit("estimate --campaign spec.json --confidence 1 --pool pool.csv --out e.csv", 2,
+                "--confidence is 1");
 }
 
 Test(estimate, pool_below_the_minimum_is_not_ready)

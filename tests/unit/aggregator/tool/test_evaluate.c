@@ -70,7 +70,7 @@ Test(evaluate, the_cost_of_every_point_has_the_worst_case_as_its_largest)
     double largest = 0;
     write_text("user.csv", "1,3,1\n"); /* the point whose own cost is known from the user */
     json_t *r = expect_json("evaluate --campaign wpm.json --data user.csv --devices 1 "
-                            "--points points.npy",
+                            "--points-out points.npy",
                             0);
     cr_assert_eq(array_read(folder_path("points.npy"), &points, &error), DPOT_OK);
     cr_assert(points.is_vector && points.n_rows == 12);

@@ -77,7 +77,7 @@ static void check_underflow(const json_t *test)
     const double tol = number_of(expected(test), "tol");
     load_transport(test, &t);
     (void)snprintf(arguments, sizeof arguments,
-                   "ot --cost c.npy --a a.npy --b b.npy --lambda %g --plan p.npy", t.reg);
+                   "ot --cost c.npy --a a.npy --b b.npy --lambda %g --plan-out p.npy", t.reg);
     json_t *printed = expect_json(arguments, 0);
     cr_assert_float_eq(number_of(printed, "transport_cost"),
                        number_of(expected(test), "linear_cost"), tol);
@@ -104,10 +104,11 @@ static void check_zero_mass(const json_t *test)
     double f[8], plan[16];
     char arguments[256];
     load_transport(test, &t);
-    (void)snprintf(arguments, sizeof arguments,
-                   "ot --cost c.npy --a a.npy --b b.npy --lambda %g --plan p.npy --potentials "
-                   "f.npy",
-                   t.reg);
+    (void)snprintf(
+        arguments, sizeof arguments,
+        "ot --cost c.npy --a a.npy --b b.npy --lambda %g --plan-out p.npy --potentials-out "
+        "f.npy",
+        t.reg);
     json_t *printed = expect_json(arguments, 0);
     cr_assert_float_eq(number_of(printed, "transport_cost"),
                        number_of(expected(test), "linear_cost"), number_of(expected(test), "tol"));
@@ -139,7 +140,8 @@ static void check_mixed_precision(const json_t *test)
     write_array("a.npy", 5, 1, a);
     write_array("b.npy", 5, 1, b);
     write_array("c.npy", 5, 5, cost);
-    json_t *printed = expect_json("ot --cost c.npy --a a.npy --b b.npy --exact --plan p.npy", 0);
+    json_t *printed =
+        expect_json("ot --cost c.npy --a a.npy --b b.npy --exact --plan-out p.npy", 0);
     cr_assert_float_eq(number_of(printed, "transport_cost"), 0, tol);
     json_decref(printed);
     double plan[25], sum = 0;
@@ -177,7 +179,8 @@ static void check_integers(const json_t *test)
         file[80 + 8 * e] = (unsigned char)t.cost[e];
     }
     (void)folder_write("i.npy", file, sizeof file);
-    json_t *printed = expect_json("ot --cost i.npy --a a.npy --b b.npy --exact --plan p.npy", 0);
+    json_t *printed =
+        expect_json("ot --cost i.npy --a a.npy --b b.npy --exact --plan-out p.npy", 0);
     const double tol = number_of(expected(test), "tol");
     cr_assert_float_eq(number_of(printed, "transport_cost"),
                        number_of(expected(test), "linear_cost"), tol);
@@ -243,7 +246,7 @@ static void check_values(const json_t *test)
     double plan[4];
     load_transport(test, &t);
     (void)snprintf(arguments, sizeof arguments,
-                   "ot --cost c.npy --a a.npy --b b.npy --lambda %g --tol 1e-12 --plan p.npy",
+                   "ot --cost c.npy --a a.npy --b b.npy --lambda %g --tol 1e-12 --plan-out p.npy",
                    t.reg);
     json_t *printed = expect_json(arguments, 0);
     const double linear = number_of(right, "linear"), kl = number_of(right, "kl_vs_ab");

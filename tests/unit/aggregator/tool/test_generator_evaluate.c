@@ -52,10 +52,9 @@ static json_t *row_of(const json_t *result, const char *name)
  * means are .11 from 3. */
 Test(generator_evaluate, good_samples_are_at_the_floor_and_shifted_ones_at_their_shift)
 {
-    json_t *r =
-        expect_json("generator evaluate --samples good.csv --reference real.csv --privatised "
-                    "far.csv --directions 200",
-                    0);
+    json_t *r = expect_json("generator evaluate --samples good.csv --reference real.csv --pool "
+                            "far.csv --directions 200",
+                            0);
     cr_assert_lt(number_of(r, "w2"), 0.2);
     cr_assert_lt(number_of(r, "w2_floor"), 0.2);
     cr_assert_lt(number_of(r, "sliced_w2"), 0.1);
@@ -76,7 +75,7 @@ Test(generator_evaluate, good_samples_are_at_the_floor_and_shifted_ones_at_their
 Test(generator_evaluate, a_seed_gives_the_same_numbers_for_any_threads_and_another_seed_others)
 {
     static const char call[] =
-        "generator evaluate --samples good.csv --reference real.csv --points 50";
+        "generator evaluate --samples good.csv --reference real.csv --max-points 50";
     char text[200];
     json_t *a = expect_json(call, 0);
     (void)snprintf(text, sizeof text, "%s --threads 3", call);
@@ -124,9 +123,9 @@ Test(generator_evaluate, a_model_is_drawn_from)
     expect_exit("generator train --pool good.csv --mechanism laplace --scale 0.1 --domain box.json "
                 "--arch mlp:4 --batch 8 --steps 3 --seed 1 --out g.onnx --quiet",
                 0, "");
-    json_t *a =
-        expect_json("generator evaluate --model g.onnx --n 60 --reference real.csv --seed 2", 0);
-    expect_exit("generator sample --model g.onnx --n 60 --seed 2 --out g.npy", 0, "");
+    json_t *a = expect_json(
+        "generator evaluate --model g.onnx --n-samples 60 --reference real.csv --seed 2", 0);
+    expect_exit("generator sample --model g.onnx --n-samples 60 --seed 2 --out g.npy", 0, "");
     json_t *b = expect_json("generator evaluate --samples g.npy --reference real.csv --seed 2", 0);
     cr_assert(json_equal(a, b));
     cr_assert_eq(number_of(a, "n_each"), 60);
@@ -147,12 +146,13 @@ Test(generator_evaluate, wrong_calls_and_data_are_refused)
         {"", 2, "neither --samples nor --model"},
         {"--samples good.csv", 2, "--reference"},
         {"--samples good.csv --model g.onnx --reference real.csv", 2, "exclude each other"},
-        {"--samples good.csv --n 5 --reference real.csv", 2, "--n does not go with --samples"},
-        {"--samples good.csv --reference real.csv --points 1", 2, "from 2 to 8000"},
+        {"--samples good.csv --n-samples 5 --reference real.csv", 2,
+         "--n-samples does not go with --samples"},
+        {"--samples good.csv --reference real.csv --max-points 1", 2, "from 2 to 8000"},
         {"--samples good.csv --reference real.csv --directions 0", 2, "--directions is 0"},
         {"--samples good.csv --reference real.csv --labels real.csv", 2, "go with --classifier"},
         {"--samples three.csv --reference real.csv", 3, "3 columns and the reference 2"},
-        {"--samples good.csv --reference real.csv --privatised three.csv", 3, "--privatised"},
+        {"--samples good.csv --reference real.csv --pool three.csv", 3, "--pool"},
         {"--samples good.csv --reference few.csv", 3, "has 3 points"},
         {"--samples bad.csv --reference real.csv", 3, "row 2, column 2 is nan"},
         {"--samples none.csv --reference real.csv", 6, "none.csv"},
@@ -210,7 +210,7 @@ Test(generator_evaluate, a_classifier_recognises_bars_and_finds_the_missing_clas
 {
     train();
     json_t *r = expect_json("generator evaluate --samples test-ubyte --reference images-ubyte "
-                            "--labels labels-ubyte --classifier c.json --points 20",
+                            "--labels labels-ubyte --classifier c.json --max-points 20",
                             0);
     cr_assert_eq(number_of(r, "accuracy"), 1);
     cr_assert_eq(number_of(r, "classes_covered"), 2);
@@ -220,8 +220,8 @@ Test(generator_evaluate, a_classifier_recognises_bars_and_finds_the_missing_clas
     cr_assert_eq(number_of(row_of(r, "mean"), "classes_covered"), 1);
     cr_assert_gt(number_of(row_of(r, "mean"), "frechet"), good);
     json_decref(r);
-    expect_exit("convert --in test-ubyte --rows 0:1 --to -1,1 --out one.npy", 0, "");
-    expect_exit("convert --in images-ubyte --to -1,1 --out images.npy", 0, "");
+    expect_exit("convert --in test-ubyte --rows 0:1 --to-range -1,1 --out one.npy", 0, "");
+    expect_exit("convert --in images-ubyte --to-range -1,1 --out images.npy", 0, "");
     r = expect_json("generator evaluate --samples one.npy --reference images.npy --range -1,1 "
                     "--classifier c.json",
                     0);
@@ -248,7 +248,7 @@ Test(generator_evaluate, a_classifier_depends_on_its_seed_and_not_on_the_threads
 Test(generator_evaluate, images_on_another_scale_than_the_classifiers_are_refused)
 {
     train();
-    expect_exit("convert --in images-ubyte --to -1,1 --out images.npy", 0, "");
+    expect_exit("convert --in images-ubyte --to-range -1,1 --out images.npy", 0, "");
     expect_exit(
         "generator evaluate --samples images.npy --reference images.npy --classifier c.json", 3,
         "give black and white with --range lo,hi");
@@ -353,11 +353,11 @@ Test(generator_evaluate, convert_takes_parts_and_maps_ranges)
     json_decref(r);
     const double part[8] = {7, 4, 5, 4, 11, 8, 9, 8};
     expect_array("b.npy", 2, 4, part);
-    expect_exit("convert --in a.csv --rows :1 --from 0,2 --to -1,1 --out c.csv", 0, "");
+    expect_exit("convert --in a.csv --rows :1 --from-range 0,2 --to-range -1,1 --out c.csv", 0, "");
     const double mapped[4] = {-1, 0, 1, 2};
     expect_array("c.csv", 1, 4, mapped);
     (void)folder_write("d.idx", "\0\0\x08\x01\0\0\0\x02\0\xff", 10);
-    expect_exit("convert --in d.idx --to -1,1 --out d.npy", 0, "");
+    expect_exit("convert --in d.idx --to-range -1,1 --out d.npy", 0, "");
     const double bytes[2] = {-1, 1};
     expect_array("d.npy", 2, 1, bytes);
 }
@@ -392,11 +392,13 @@ Test(generator_evaluate, convert_refuses_wrong_options_and_data)
         {"--out b.csv", 2, "--in"},
         {"--in a.csv", 2, "--out"},
         {"--in a.csv --out b.idx", 2, "b.idx"},
-        {"--in a.csv --out b.csv --to 0,1", 2, "--to needs --from"},
-        {"--in a.csv --out b.csv --from 0,1", 2, "without --to"},
-        {"--in a.csv --out b.csv --from 0,1 --to 1,0", 2, "lower end first"},
-        {"--in a.csv --out b.csv --from -1e308,1e308 --to 0,1", 2, "--from is -1e308,1e308"},
-        {"--in a.csv --out b.csv --from 0,1 --to -1e308,1e308", 2, "--to is -1e308,1e308"},
+        {"--in a.csv --out b.csv --to-range 0,1", 2, "--to-range needs --from-range"},
+        {"--in a.csv --out b.csv --from-range 0,1", 2, "without --to-range"},
+        {"--in a.csv --out b.csv --from-range 0,1 --to-range 1,0", 2, "lower end first"},
+        {"--in a.csv --out b.csv --from-range -1e308,1e308 --to-range 0,1", 2,
+         "--from-range is -1e308,1e308"},
+        {"--in a.csv --out b.csv --from-range 0,1 --to-range -1e308,1e308", 2,
+         "--to-range is -1e308,1e308"},
         {"--in a.csv --out b.csv --rows 1", 2, "first:end"},
         {"--in a.csv --out b.csv --rows 1:1", 3, "there are 2"},
         {"--in a.csv --out b.csv --rows 0:3", 3, "there are 2"},

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SMALL " --arch mlp:6 --batch 16 --atoms 30 --sinkhorn 5 --steps 20 --out g.onnx"
+#define SMALL " --arch mlp:6 --batch 16 --atoms 30 --sweeps 5 --steps 20 --out g.onnx"
 #define TRAIN "generator train --pool pool.csv --mechanism laplace --scale 1" SMALL
 
 static void set_up(void)
@@ -51,15 +51,15 @@ Test(generator_tool, wrong_options_are_refused_before_anything_is_read)
         {TRAIN " --checkpoint-every 5", "--checkpoint-every needs --checkpoint"},
         {TRAIN " --range 1,1", "--range is 1,1"},
         {TRAIN " --transform fft", "--transform is fft"},
-        {TRAIN " --optimizer sgd", "optimizer is \"sgd\""},
-        {TRAIN " --schedule never", "schedule is \"never\""},
-        {TRAIN " --cost l2", "cost is \"l2\""},
+        {TRAIN " --optimizer sgd", "--optimizer is sgd: choose adam or rmsprop"},
+        {TRAIN " --schedule never", "--schedule is never: choose"},
+        {TRAIN " --noise-cost l2", "--noise-cost is l2: choose"},
         {TRAIN " --pool-batch 10", "give one of them"},
         {TRAIN " --latent-dim 0", "--latent-dim"},
         {TRAIN " --regularization 0", "--regularization"},
         {TRAIN " --regularization 1e-7", "--regularization is 1e-7"},
         {TRAIN " --learning-rate 1e-300", "--learning-rate is 1e-300"},
-        {TRAIN " --curve curve.txt", "--curve"},
+        {TRAIN " --trajectory-out curve.txt", "--trajectory-out"},
         {"generator train --pool pool.csv --mechanism laplace --scale 1 --out g.onnx --arch tree",
          "--arch: architecture tree is not known"},
         {"generator train --pool pool.csv --mechanism laplace --scale 1 --out g.onnx --arch mlp:0",
@@ -120,7 +120,8 @@ Test(generator_tool, the_model_has_notes_from_the_side_file)
                "{\"mechanism\":\"gaussian\",\"scale\":1.5,\"n\":80,\"epsilon\":3.5,\"delta\":1e-06,"
                "\"campaign_hash\":\"ab01\",\"revision\":2}");
     json_decref(expect_json("generator train --pool pool.csv" SMALL, 0));
-    json_t *notes = expect_json("generator sample --model g.onnx --n 3 --seed 1 --out s.csv", 0);
+    json_t *notes =
+        expect_json("generator sample --model g.onnx --n-samples 3 --seed 1 --out s.csv", 0);
     static const char *const expected[][2] = {
         {"mechanism", "gaussian"}, {"scale", "1.5"},  {"epsilon", "3.5"},   {"delta", "1e-06"},
         {"campaign_hash", "ab01"}, {"revision", "2"}, {"pool_count", "80"}, {"steps_done", "20"}};
@@ -134,21 +135,21 @@ Test(generator_tool, the_model_has_notes_from_the_side_file)
 
 Test(generator_tool, checkpoints_are_resumed_by_the_same_run_only)
 {
-    json_decref(expect_json(TRAIN " --checkpoint c --checkpoint-every 7 --curve a.csv", 0));
+    json_decref(
+        expect_json(TRAIN " --checkpoint c --checkpoint-every 7 --trajectory-out a.csv", 0));
     cr_assert_gt(size_of("c/checkpoint"), 0);
     expect_exit(TRAIN " --checkpoint c", 2, "is there already");
     expect_exit(TRAIN " --checkpoint c --resume --steps 21", 2, "twice");
-    expect_exit(
-        "generator train --pool pool.csv --mechanism laplace --scale 1 --arch mlp:6 "
-        "--batch 16 --atoms 30 --sinkhorn 5 --steps 21 --out h.onnx --checkpoint c --resume",
-        3, "another run");
+    expect_exit("generator train --pool pool.csv --mechanism laplace --scale 1 --arch mlp:6 "
+                "--batch 16 --atoms 30 --sweeps 5 --steps 21 --out h.onnx --checkpoint c --resume",
+                3, "another run");
     expect_exit("generator train --pool pool.csv --mechanism laplace --scale 2" SMALL
                 " --checkpoint c --resume",
                 3, "another run");
     expect_exit(TRAIN " --checkpoint c --resume --seed 9", 3, "another run");
     expect_exit(TRAIN " --checkpoint other --resume", 6, "there is no");
     expect_exit(TRAIN " --checkpoint pool.csv/x", 6, "pool.csv/x");
-    json_decref(expect_json(TRAIN " --checkpoint c --resume --curve b.csv", 0));
+    json_decref(expect_json(TRAIN " --checkpoint c --resume --trajectory-out b.csv", 0));
     expect_same_files("a.csv", "b.csv");
     write_text("c/checkpoint", "DPOTGCP1");
     expect_exit(TRAIN " --checkpoint c --resume", 3, "ends early");
@@ -157,7 +158,7 @@ Test(generator_tool, checkpoints_are_resumed_by_the_same_run_only)
 Test(generator_tool, a_curve_has_a_header_and_a_row_for_every_evaluation)
 {
     char text[8192];
-    json_decref(expect_json(TRAIN " --curve curve.csv", 0));
+    json_decref(expect_json(TRAIN " --trajectory-out curve.csv", 0));
     text[folder_read("curve.csv", text, sizeof text - 1)] = '\0';
     cr_assert_eq(strncmp(text, "step,loss,gap,residual,learning_rate\n0,", 39), 0, "%s", text);
     size_t n = 0;
@@ -171,17 +172,20 @@ Test(generator_tool, samples_follow_the_seed_and_only_whole_models_are_read)
 {
     static char model[1 << 20];
     json_decref(expect_json(TRAIN, 0));
-    json_decref(expect_json("generator sample --model g.onnx --n 40 --seed 5 --out a.csv", 0));
-    json_decref(expect_json("generator sample --model g.onnx --n 40 --seed 5 --out b.csv", 0));
+    json_decref(
+        expect_json("generator sample --model g.onnx --n-samples 40 --seed 5 --out a.csv", 0));
+    json_decref(
+        expect_json("generator sample --model g.onnx --n-samples 40 --seed 5 --out b.csv", 0));
     expect_same_files("a.csv", "b.csv");
-    json_decref(expect_json("generator sample --model g.onnx --n 40 --seed 6 --out c.csv", 0));
+    json_decref(
+        expect_json("generator sample --model g.onnx --n-samples 40 --seed 6 --out c.csv", 0));
     char a[4096], c[4096];
     a[folder_read("a.csv", a, sizeof a - 1)] = '\0';
     c[folder_read("c.csv", c, sizeof c - 1)] = '\0';
     cr_assert_str_neq(a, c);
     expect_exit("generator sample --model g.onnx --out a.txt", 2, "--out");
     expect_exit("generator sample --out a.csv", 2, "--model");
-    expect_exit("generator sample --model g.onnx --n 0 --out a.csv", 2, "--n");
+    expect_exit("generator sample --model g.onnx --n-samples 0 --out a.csv", 2, "--n-samples");
     expect_exit("generator sample --model none.onnx --out a.csv", 6, "none.onnx");
     expect_exit("generator sample --model pool.csv --out a.csv", 3, "pool.csv");
     const size_t len = folder_read("g.onnx", model, sizeof model);
@@ -218,11 +222,12 @@ Test(generator_tool, coefficients_of_a_simulated_campaign_train_a_generator_of_i
                             "--devices 40 --seed 3 --out run",
                             0));
     json_t *trained = expect_json("generator train --pool run/coefficients.npy --arch dcgan28:4 "
-                                  "--steps 20 --batch 20 --sinkhorn 5 --out g.onnx",
+                                  "--steps 20 --batch 20 --sweeps 5 --out g.onnx",
                                   0);
     cr_assert_eq(number_of(trained, "dim"), 784);
     json_decref(trained);
-    json_t *sample = expect_json("generator sample --model g.onnx --n 5 --seed 1 --out s.npy", 0);
+    json_t *sample =
+        expect_json("generator sample --model g.onnx --n-samples 5 --seed 1 --out s.npy", 0);
     cr_assert_eq(number_of(sample, "dim"), 784);
     cr_assert_str_eq(json_string_value(json_object_get(sample, "transform")), "dct");
     cr_assert_str_eq(json_string_value(json_object_get(sample, "mechanism")), "gaussian");

@@ -175,11 +175,12 @@ Test(groups, the_groups_of_a_pool_of_indices_are_deconvolved_and_averaged)
 Test(groups, the_groups_of_a_pool_of_vectors_too)
 {
     expect_middle(SIMULATE("laplace.json") " --group-column region",
-                  AVERAGE("laplace.json") " --cells 12x12", 0.3);
-    expect_exit(AVERAGE("laplace.json") " --cells 4x4x4", 3,
+                  AVERAGE("laplace.json") " --deconvolve-grid 12x12", 0.3);
+    expect_exit(AVERAGE("laplace.json") " --deconvolve-grid 4x4x4", 3,
                 "3 numbers with the product 64: give one for each of the 2 coordinates");
-    expect_exit(AVERAGE("laplace.json") " --cells 4", 3, "one for each of the 2 coordinates");
-    expect_exit(AVERAGE("laplace.json") " --cells 999x999", 3, "at most 65536 in all");
+    expect_exit(AVERAGE("laplace.json") " --deconvolve-grid 4", 3,
+                "one for each of the 2 coordinates");
+    expect_exit(AVERAGE("laplace.json") " --deconvolve-grid 999x999", 3, "at most 65536 in all");
 }
 
 Test(groups, a_pool_that_is_not_the_campaigns_or_not_ready_is_refused)
@@ -190,8 +191,8 @@ Test(groups, a_pool_that_is_not_the_campaigns_or_not_ready_is_refused)
     expect_exit(AVERAGE("many.json"), 7, "400 of 401 reports");
     expect_exit(AVERAGE("index.json") " --grid 3x3", 2, "--grid does not go with --pool");
     expect_exit(AVERAGE("index.json") " --lambda 1", 2, "--lambda");
-    expect_exit(AVERAGE("index.json") " --cells 3x", 2, "--cells is 3x");
-    expect_exit(AVERAGE("index.json") " --atoms 9", 3, "its domain's");
+    expect_exit(AVERAGE("index.json") " --deconvolve-grid 3x", 2, "--deconvolve-grid is 3x");
+    expect_exit(AVERAGE("index.json") " --deconvolve-support 9", 3, "its domain's");
     write_text("w.csv", "1\n3\n");
     expect_exit(AVERAGE("index.json") " --group-weights w.csv", 3, "add --normalize");
     json_decref(expect_json(AVERAGE("index.json") " --group-weights w.csv --normalize", 0));
@@ -260,7 +261,7 @@ Test(groups, a_pool_is_exported_with_the_groups_of_its_reports)
     struct process p;
     json_error_t error;
     run_pool(&p, POOL ",\"groups\":[\"north\",\"south\"]}", 4, 1,
-             "--export pool.npy --groups-out groups.npy");
+             "--out pool.npy --groups-out groups.npy");
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     expect_column("pool.npy", (const double[]){10, 11, 12, 13}, 4);
     expect_column("groups.npy", (const double[]){1, 0, 1, 1}, 4);
@@ -274,8 +275,8 @@ Test(groups, a_pool_is_exported_with_the_groups_of_its_reports)
 
 Test(groups, one_group_is_exported_by_its_label_or_number)
 {
-    static const char *const arguments[] = {"--export pool.npy --group south --groups-out g.csv",
-                                            "--export pool.npy --group 1 --groups-out g.csv"};
+    static const char *const arguments[] = {"--out pool.npy --group south --groups-out g.csv",
+                                            "--out pool.npy --group 1 --groups-out g.csv"};
     for (size_t i = 0; i < 2; i++) {
         struct process p;
         json_error_t error;
@@ -302,11 +303,11 @@ static void refuse_pool(const char *description, size_t n_groups, uint32_t last,
 Test(groups, unknown_groups_are_refused)
 {
     static const char pool[] = POOL ",\"groups\":[\"north\",\"south\",\"west\"]}";
-    expect_exit("pool " ID " --group north --server http://x", 2, "--export");
-    refuse_pool(POOL "}", 4, 1, "--export p.npy --group north", 3, "no groups");
-    refuse_pool(pool, 4, 1, "--export p.npy --group east", 3, "--group east is none");
-    refuse_pool(pool, 4, 1, "--export p.npy --group 3", 3, "from 0 to 2");
-    refuse_pool(pool, 4, 1, "--export p.npy --group west", 7, "west has no reports");
-    refuse_pool(pool, 3, 1, "--export p.npy --groups-out g.npy", 6, "3 of 4 reports");
-    refuse_pool(pool, 4, 9, "--export p.npy --groups-out g.npy", 6, "report 4 is of group 9 of 3");
+    expect_exit("pool " ID " --group north --server http://x", 2, "--out");
+    refuse_pool(POOL "}", 4, 1, "--out p.npy --group north", 3, "no groups");
+    refuse_pool(pool, 4, 1, "--out p.npy --group east", 3, "--group east is none");
+    refuse_pool(pool, 4, 1, "--out p.npy --group 3", 3, "from 0 to 2");
+    refuse_pool(pool, 4, 1, "--out p.npy --group west", 7, "west has no reports");
+    refuse_pool(pool, 3, 1, "--out p.npy --groups-out g.npy", 6, "3 of 4 reports");
+    refuse_pool(pool, 4, 9, "--out p.npy --groups-out g.npy", 6, "report 4 is of group 9 of 3");
 }

@@ -286,7 +286,8 @@ Test(job, a_lost_server_is_reported_with_the_command_to_check_the_job)
                               "Job " ID " goes on when it is back: look with dpot job show " ID
                               " --server http"),
                        "%s", p.err);
-    expect_exit("job start estimate --campaign " ID " --away 5 --server http://x", 2, "--wait");
-    expect_exit("job start estimate --wait --campaign " ID " --away -5 --server http://x", 2,
-                "--away is -5");
+    expect_exit("job start estimate --campaign " ID " --away-seconds 5 --server http://x", 2,
+                "--wait");
+    expect_exit("job start estimate --wait --campaign " ID " --away-seconds -5 --server http://x",
+                2, "--away-seconds is -5");
 }

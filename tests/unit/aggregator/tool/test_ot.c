@@ -28,10 +28,10 @@ Test(ot, exact_transport_of_a_case_done_by_hand)
 {
     struct array plan, potentials;
     struct dpot_error error;
-    json_t *r =
-        expect_json("ot " POINTS " --a a.csv --b b.csv --exact --plan plan.npy --potentials "
-                    "pot.csv",
-                    0);
+    json_t *r = expect_json("ot " POINTS
+                            " --a a.csv --b b.csv --exact --plan-out plan.npy --potentials-out "
+                            "pot.csv",
+                            0);
     cr_assert_float_eq(number_of(r, "value"), 2.25, 1e-12);
     cr_assert_float_eq(number_of(r, "transport_cost"), 2.25, 1e-12);
     cr_assert_float_eq(number_of(r, "distance"), 2.25, 1e-12);
@@ -75,8 +75,8 @@ Test(ot, stopping_before_the_tolerance_is_exit_code_5)
 {
     write_text("c3.csv", "0,1,2\n1,0,1.5\n2,1.7,0\n");
     write_text("a3.csv", "0.6\n0.3\n0.1\n");
-    json_t *r =
-        expect_json("ot --cost c3.csv --a a3.csv --lambda 0.01 --max-iterations 2 --plan p.npy", 5);
+    json_t *r = expect_json(
+        "ot --cost c3.csv --a a3.csv --lambda 0.01 --max-iterations 2 --plan-out p.npy", 5);
     cr_assert_str_eq(json_string_value(json_object_get(r, "outcome")), "iteration_limit");
     cr_assert_gt(number_of(r, "residual"), 1e-9);
     json_decref(r);

@@ -93,7 +93,7 @@ Test(pool, vectors_are_written_as_rows_in_data_units_with_their_side_file)
     for (size_t i = 0; i < 2; i++) {
         struct process p;
         char arguments[64], side_name[64];
-        (void)snprintf(arguments, sizeof arguments, "--export %s --json", names[i]);
+        (void)snprintf(arguments, sizeof arguments, "--out %s --json", names[i]);
         (void)snprintf(side_name, sizeof side_name, "%s.json", names[i]);
         run_pool(&p, images, sizeof(double) * N * 4, arguments);
         cr_assert_eq(p.exit_code, 0, "%s", p.err);
@@ -115,7 +115,7 @@ Test(pool, vectors_are_written_as_rows_in_data_units_with_their_side_file)
 Test(pool, coefficients_are_the_vectors_before_the_inverse_transform)
 {
     struct process p;
-    run_pool(&p, images, 0, "--export raw.npy --coefficients");
+    run_pool(&p, images, 0, "--out raw.npy --coefficients");
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     expect_array("raw.npy", 2, -1);
     json_t *side = read_side("raw.npy.json");
@@ -127,7 +127,7 @@ Test(pool, indices_are_written_with_a_null_scale)
 {
     struct process p;
     struct array array;
-    run_pool(&p, points, 8, "--export pool.npy");
+    run_pool(&p, points, 8, "--out pool.npy");
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     cr_assert_eq(array_read(folder_path("pool.npy"), &array, NULL), DPOT_OK);
     cr_assert(array.n_rows == 2 && array.is_vector);
@@ -150,18 +150,18 @@ static void expect_refusal(const char *description, size_t export_len, const cha
 
 Test(pool, conflicting_options_are_refused)
 {
-    expect_exit("pool " ID " --coefficients --server http://x", 2, "--export");
-    expect_refusal(points, 8, "--export pool.npy --coefficients", 3, "wpm");
-    expect_refusal(images, 0, "--export pool.npy", 7, "empty");
-    expect_refusal(images, 31, "--export pool.npy", 6, "cut off");
-    expect_refusal("{\"mechanism\":\"magic\"}", 8, "--export pool.npy", 6, "no mechanism");
-    expect_refusal("{}", 8, "--export pool.npy", 6, "no mechanism");
-    expect_refusal("{\"mechanism\":\"laplace\"}", 8, "--export pool.npy", 6, "no length");
-    expect_refusal("{\"mechanism\":\"laplace\",\"data_dim\":0}", 8, "--export pool.npy", 6,
+    expect_exit("pool " ID " --coefficients --server http://x", 2, "--out");
+    expect_refusal(points, 8, "--out pool.npy --coefficients", 3, "wpm");
+    expect_refusal(images, 0, "--out pool.npy", 7, "empty");
+    expect_refusal(images, 31, "--out pool.npy", 6, "cut off");
+    expect_refusal("{\"mechanism\":\"magic\"}", 8, "--out pool.npy", 6, "no mechanism");
+    expect_refusal("{}", 8, "--out pool.npy", 6, "no mechanism");
+    expect_refusal("{\"mechanism\":\"laplace\"}", 8, "--out pool.npy", 6, "no length");
+    expect_refusal("{\"mechanism\":\"laplace\",\"data_dim\":0}", 8, "--out pool.npy", 6,
                    "no length");
-    expect_refusal("{\"mechanism\":\"laplace\",\"data_dim\":2000000}", 8, "--export pool.npy", 6,
+    expect_refusal("{\"mechanism\":\"laplace\",\"data_dim\":2000000}", 8, "--out pool.npy", 6,
                    "no length");
-    expect_refusal("{\"mechanism\":\"laplace\",\"data_dim\":\"many\"}", 8, "--export pool.npy", 6,
+    expect_refusal("{\"mechanism\":\"laplace\",\"data_dim\":\"many\"}", 8, "--out pool.npy", 6,
                    "no length");
 }
 

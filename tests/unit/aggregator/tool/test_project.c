@@ -303,7 +303,7 @@ Test(project, wrong_options_are_refused_before_files_are_read)
         {"", "--mu is missing"},
         {"--mu none.csv", "there is no cost"},
         {"--mu none.csv --cost none.csv --x none.csv", "--x does not go with --cost"},
-        {"--mu none.csv --x none.csv", "--v is missing"},
+        {"--mu none.csv --x none.csv", "--metric is missing"},
         {"--mu none.csv --x a --v b", "--metric is missing"},
         {"--mu none.csv --x a --v b --metric taxi", "--metric is taxi"},
         {"--mu none.csv --x a --v b --metric ring", "needs --ring-size"},
@@ -433,4 +433,16 @@ Test(project, a_lambda_that_is_too_small_for_the_costs_is_refused_before_sweepin
     expect_exit(HEAD "--lambda 1e-320", 2, "give at least 2.2e-308");
     json_decref(expect_json(HEAD "--lambda 1e-10", 0));
 #undef HEAD
+}
+
+Test(project, without_v_the_output_points_are_those_of_x)
+{
+    write_text("line.csv", "0\n1\n3\n");
+    write_text("law.csv", "0.5\n0.25\n0.25\n");
+#define TWICE "project --mu law.csv --metric euclidean --base-measure uniform --epsilon 1 --exact "
+    json_t *one = expect_json(TWICE "--x line.csv --out one.csv", 0);
+    json_t *two = expect_json(TWICE "--x line.csv --v line.csv --out two.csv", 0);
+    cr_assert(json_equal(one, two));
+    json_decref(one);
+    json_decref(two);
 }

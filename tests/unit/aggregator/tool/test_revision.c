@@ -93,7 +93,7 @@ Test(revision, of_a_pool_is_requested_and_printed_with_the_others)
 Test(revision, of_an_export_is_the_described_one_and_in_the_side_file)
 {
     struct process p;
-    run(&p, "pool " ID " --export pool.npy", "/pool", POOL("2", "open"));
+    run(&p, "pool " ID " --out pool.npy", "/pool", POOL("2", "open"));
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     json_t *side = json_load_file(folder_path("pool.npy.json"), 0, NULL);
     cr_assert_eq(number_of(side, "n"), 2, "the export was asked by its number");
@@ -106,7 +106,7 @@ Test(revision, of_an_export_is_the_described_one_and_in_the_side_file)
 Test(revision, of_an_older_server_is_checked)
 {
     struct process p;
-    static const char *const commands[] = {"pool " ID " --revision 1 --export pool.npy",
+    static const char *const commands[] = {"pool " ID " --revision 1 --out pool.npy",
                                            "campaign show " ID " --revision 1"};
     for (size_t i = 0; i < 2; i++) {
         run(&p, commands[i], "?revision=1", OLD_POOL);
@@ -115,7 +115,7 @@ Test(revision, of_an_older_server_is_checked)
         run(&p, commands[i], "?revision=1", POOL("2", "open"));
         cr_assert_eq(p.exit_code, 6, "%s: %d %s", commands[i], p.exit_code, p.err);
     }
-    run(&p, "pool " ID " --export pool.npy", "/pool", OLD_POOL);
+    run(&p, "pool " ID " --out pool.npy", "/pool", OLD_POOL);
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     json_t *side = json_load_file(folder_path("pool.npy.json"), 0, NULL);
     cr_assert_eq(number_of(side, "n"), 1);
@@ -133,7 +133,7 @@ Test(revision, without_reports_is_refused_with_one_that_has_some)
     const struct canned_answer answers[] = {{"/pool/export?revision=2", "200 OK", "", 0},
                                             {"/pool", "200 OK", empty, sizeof empty - 1}};
     canned_server_start_answers(&server, answers, 2);
-    (void)snprintf(text, sizeof text, "pool " ID " --export pool.npy --server %s", server.url);
+    (void)snprintf(text, sizeof text, "pool " ID " --out pool.npy --server %s", server.url);
     process_run(&p, text);
     canned_server_stop(&server);
     cr_assert_eq(p.exit_code, 7, "%s", p.err);
@@ -144,7 +144,7 @@ Test(revision, without_reports_is_refused_with_one_that_has_some)
 Test(revision, that_counted_more_than_it_exports_is_refused)
 {
     struct process p;
-    run(&p, "pool " ID " --export pool.npy", "/pool", COUNTED_POOL("2", "open", "3"));
+    run(&p, "pool " ID " --out pool.npy", "/pool", COUNTED_POOL("2", "open", "3"));
     cr_assert_eq(p.exit_code, 6, "%s", p.err);
     cr_assert_not_null(strstr(p.err, "has 2 reports and the server counted 3"), "%s", p.err);
     cr_assert_neq(access(folder_path("pool.npy"), F_OK), 0);

@@ -69,7 +69,7 @@ Test(tool, mistakes_on_the_command_line_are_usage_errors)
     cr_assert_eq(RUN(NULL, "status", "--points", "x"), 2);
     cr_assert_eq(RUN(NULL, "report", "--dir", dir), 2);
     cr_assert_eq(RUN(NULL, "report", "--dir", dir, "--points", "-", "--histogram", "-"), 2);
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "soon"), 2);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "soon"), 2);
     cr_assert_eq(RUN(NULL, "enroll", "--server", http.url), 2);
     cr_assert_eq(RUN(NULL, "enroll", "--server", http.url, "--campaign", "xyz", "--pin", pin,
                      "--dir", dir, "--campaign-cap", "4", "--window-cap", "4", "--window-seconds",
@@ -108,7 +108,7 @@ Test(tool, a_server_that_is_away_is_an_io_error)
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     cr_assert_eq(RUN("1\n", "report", "--dir", dir, "--points", "-"), 0, "%s", err);
     const int holder = http_server_stop_and_hold(&http);
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "8", "--json"), 6, "%s", err);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "8", "--json"), 6, "%s", err);
     assert_json_text("status", "DPOT_ERR_NETWORK");
     cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
     cr_assert_eq(json_number_of("pending"), 1);
@@ -229,7 +229,7 @@ Test(tool, the_group_is_chosen_when_enrolling_and_told_in_the_status)
     authority_sign(&authority);
     serve_posts_with(0, 0);
     cr_assert_eq(enroll_in_group("-1"), 2);
-    cr_assert_not_null(strstr(err, "--group: \"-1\""), "%s", err);
+    cr_assert_not_null(strstr(err, "--group is -1"), "%s", err);
     cr_assert_eq(enroll_in_group("2"), 0, "%s", err);
     cr_assert_eq(RUN("0.5\n", "report", "--dir", dir, "--points", "-"), 3, "%s", err);
     cr_assert_not_null(strstr(err, "--group is 2"), "%s", err);
@@ -330,7 +330,7 @@ Test(tool, zcdp_takes_no_delta_cap)
 Test(tool, a_delta_cap_that_is_too_small_for_a_number_is_no_zero)
 {
     cr_assert_eq(enroll_as("basic", "1e-400"), 2);
-    cr_assert_not_null(strstr(err, "--delta-cap: \"1e-400\""), "%s", err);
+    cr_assert_not_null(strstr(err, "--delta-cap is 1e-400"), "%s", err);
     cr_assert_eq(enroll_as("basic", "0"), 0, "%s", err);
 }
 

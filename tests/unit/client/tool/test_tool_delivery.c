@@ -58,7 +58,8 @@ static void flush_against(void (*serve)(int connection))
     raw_server_start(&silent, serve);
     move_to(silent.url);
     const int64_t start_ms = dpot_clock_monotonic_ms();
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "6", "--json"), 6, "%s%s", out, err);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "6", "--json"), 6, "%s%s", out,
+                 err);
     const int64_t took_ms = dpot_clock_monotonic_ms() - start_ms;
     raw_server_stop(&silent);
     cr_assert_lt(took_ms, FAR_TOO_LONG_MS);
@@ -89,10 +90,10 @@ Test(tool_delivery, a_full_queue_says_what_it_dropped_and_counts_it)
     start_serving();
     cr_assert_eq(RUN(NULL, "enroll", "--server", http.url, "--campaign", campaign, "--pin", pin,
                      "--dir", dir, "--campaign-cap", "4", "--window-cap", "4", "--window-seconds",
-                     "86400", "--lifetime-cap", "20", "--spool-max", "2400"),
+                     "86400", "--lifetime-cap", "20", "--max-spool", "2400"),
                  0, "%s", err);
     cr_assert_eq(RUN("3\n", "report", "--dir", dir, "--points", "-"), 0, "%s", err);
-    cr_assert_not_null(strstr(err, "--spool-max 2400"), "%s", err);
+    cr_assert_not_null(strstr(err, "--max-spool 2400"), "%s", err);
     cr_assert_not_null(strstr(err, "dropped: 1"), "%s", err);
     assert_counts(2, 1);
     cr_assert_eq(json_number_of("dropped_spool"), 1);
@@ -106,10 +107,10 @@ Test(tool_delivery, a_cap_that_is_no_number_of_bytes_is_refused)
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         cr_assert_eq(RUN(NULL, "enroll", "--server", http.url, "--campaign", campaign, "--pin", pin,
                          "--dir", dir, "--campaign-cap", "4", "--window-cap", "4",
-                         "--window-seconds", "86400", "--lifetime-cap", "20", "--spool-max",
+                         "--window-seconds", "86400", "--lifetime-cap", "20", "--max-spool",
                          values[i]),
                      2, "%s", values[i]);
-        cr_assert_not_null(strstr(err, "--spool-max"), "%s", err);
+        cr_assert_not_null(strstr(err, "--max-spool"), "%s", err);
     }
 }
 
@@ -128,10 +129,10 @@ Test(tool_delivery, what_the_server_asks_for_is_waited_for_by_the_next_flush_too
     report_once();
     raw_server_start(&busy, asks_for_an_hour);
     move_to(busy.url);
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "60", "--quiet"), 6, "%s", err);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "60", "--quiet"), 6, "%s", err);
     raw_server_stop(&busy);
     move_to(http.url);
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "3", "--json"), 7, "%s", err);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "3", "--json"), 7, "%s", err);
     assert_json_text("outcome", "pending");
     assert_counts(1, 1);
     (void)snprintf(path, sizeof path, "%s/pause", dir);

@@ -48,7 +48,7 @@ static void flush_until(const char *status)
 {
     int code = 0;
     for (size_t i = 0; i < 20 && (i == 0 || !strstr(out, status)); i++) {
-        code = RUN(NULL, "flush", "--dir", dir, "--wait", "3", "--json");
+        code = RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "3", "--json");
     }
     cr_assert_eq(code, 6, "%s%s", out, err);
 }

@@ -126,8 +126,8 @@ Test(tool_folder, what_is_no_file_is_named_with_what_is_expected)
                          : kind == 1 ? mkdir(path, 0700)
                                      : mkfifo(path, 0600),
                          0);
-            cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "0"), 6, "%s %zu: %s", names[i],
-                         kind, err);
+            cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "0"), 6, "%s %zu: %s",
+                         names[i], kind, err);
             cr_assert_not_null(strstr(err, names[i]), "%s", err);
             cr_assert_not_null(strstr(err, "a regular file is expected"), "%s", err);
             cr_assert_not_null(strstr(err, kinds[kind]), "%s", err);
@@ -195,7 +195,7 @@ Test(tool_folder, a_flush_waits_for_the_time_of_sending_however_short_its_wait)
     int code = 1; /* on a busy machine the exchange may take longer than the rest of the wait */
     report_once();
     for (size_t i = 0; i < 20 && code != 0; i++) {
-        code = RUN(NULL, "flush", "--dir", dir, "--wait", "0", "--json");
+        code = RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "0", "--json");
     }
     cr_assert_eq(code, 0, "%s", err);
     assert_json_text("outcome", "answered");

@@ -94,9 +94,9 @@ Test(tool_refusals, a_label_in_a_campaign_without_groups_is_refused_and_not_kept
 Test(tool_refusals, a_wait_that_is_none_is_told_which_there_are)
 {
     report_once();
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "99999999999"), 2);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "99999999999"), 2);
     assert_says("from 0 to 1000000");
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "-1"), 2);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "-1"), 2);
 }
 
 static size_t count_files(void)
@@ -173,12 +173,12 @@ Test(tool_refusals, a_value_that_an_option_cannot_have_is_told_with_what_it_can)
         {"--campaign", "12", "give 32 hexadecimal digits"},
         {"--pin", "xyz", "give 64 hexadecimal digits"},
         {"--campaign-cap", "four", "give a number above 0"},
-        {"--window-seconds", "-1", "give a whole number of seconds"},
-        {"--window-seconds", "1.5", "give a whole number of seconds"},
-        {"--accountant", "best", "give basic or zcdp"},
-        {"--delta-cap", "1e-5x", "give 0 (no delta at all) to below 1"},
-        {"--group", "4294967296", "give a whole number from 0 to 2^32 - 1"},
-        {"--spool-max", "1k", "give a whole number of bytes"},
+        {"--window-seconds", "-1", "give an integer from 1 to 999999999999999999"},
+        {"--window-seconds", "1.5", "give an integer from 1 to 999999999999999999"},
+        {"--accountant", "best", "choose basic or zcdp"},
+        {"--delta-cap", "1e-5x", "give a number at least 0, below 1"},
+        {"--group", "4294967296", "give an integer from 0 to 4294967295"},
+        {"--max-spool", "1k", "give an integer from 0 to 999999999999999999"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *arguments[32] = {"enroll", "--server", http.url, rows[i].option, rows[i].value};
