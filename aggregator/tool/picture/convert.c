@@ -218,13 +218,11 @@ const struct command command_convert = {
     .summary = "convert an array to another file format, in part and to another scale",
     .details =
         "Reads .npy, .npz, .csv and IDX files (the format of MNIST; images become rows of pixels\n"
-        "0 .. 255), also packed with gzip, writes .npy or .csv. --to-range lo,hi maps the range "
-        "--from-range "
-        "linearly; numbers outside\n"
-        "--from-range are mapped outside --to-range. If the data will be privatised, both ranges "
-        "must be\n"
-        "public. A .csv keeps the names of its columns. NaN and infinities are written unchanged,\n"
-        "with a warning.\n"
+        "0 .. 255), also packed with gzip, writes .npy or .csv. --to-range lo,hi maps the range\n"
+        "--from-range linearly; numbers outside --from-range are mapped outside --to-range. If "
+        "the\n"
+        "data will be privatised, both ranges must be public. A .csv keeps the names of its\n"
+        "columns. NaN and infinities are written unchanged, with a warning.\n"
         "Keys: out, rows, columns, min, max (of the finite numbers written), not_finite.",
     .example = "dpot convert --in images-idx3-ubyte --rows 0:2 --to-range -1,1 --out images.npy",
     .options = options,
