@@ -218,3 +218,13 @@ Test(ot, distances_of_tiny_and_huge_points_are_right_or_refused)
     write_text("x.csv", "1e200,0\n");
     expect_exit("ot --x x.csv --y y.csv --exact --metric euclidean --power 2", 3, "scale");
 }
+
+Test(ot, float32_is_named_where_it_cannot_reach_the_tolerance)
+{
+    write_text("x.csv", "0,0\n1,2\n2,1\n");
+    expect_exit("ot --x x.csv --y x.csv --metric euclidean --lambda 0.1 --float32 --tol 1e-12", 2,
+                "--tol is 1e-12, and float32 cannot reach it");
+    expect_exit("barycenter --group x.csv --support 2 --lambda 0.1 --float32 --inner-tol 1e-12 "
+                "--out b.csv",
+                2, "--inner-tol is 1e-12, and float32 cannot reach it");
+}
