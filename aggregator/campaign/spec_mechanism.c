@@ -6,8 +6,11 @@
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
+
+#define COORDINATE_LEAST 0x1p-900 /* different coordinates are then 2^-953 apart */
 
 #define COST_PAIRS_MAX ((uint64_t)1 << 28)    /* evaluated for the largest cost */
 #define UTILITY_PAIRS_MAX ((uint64_t)1 << 26) /* for a sensitivity and a base measure */
@@ -238,11 +241,50 @@ static dpot_status set_base_measure(struct spec *spec, struct dpot_error *error)
     return status;
 }
 
+/* Devices count differences below 2^-1000 as 0. */
+static dpot_status check_coordinates(const struct dpot_domain *domain, struct dpot_error *error)
+{
+    const size_t n = domain->type == DPOT_DOMAIN_POINTS ? (size_t)domain->size * domain->dim : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (domain->points[i] != 0 && fabs(domain->points[i]) < COORDINATE_LEAST) {
+            return dpot_error_set(error, DPOT_ERR_RANGE,
+                                  "coordinate %zu of point %zu is %g: it must be 0, or at least %g "
+                                  "in size, choose a smaller unit",
+                                  i % domain->dim, i / domain->dim, domain->points[i],
+                                  COORDINATE_LEAST);
+        }
+    }
+    return DPOT_OK;
+}
+
+/* By the box of all points; kpm has no costs, and those of a sphere are at most 2^power. */
+static dpot_status check_costs(const struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    if (campaign->mechanism == DPOT_MECHANISM_KPM || campaign->domain.type == DPOT_DOMAIN_SPHERE) {
+        return DPOT_OK;
+    }
+    dpot_status status = check_coordinates(&campaign->domain, error);
+    if (status == DPOT_OK) {
+        status = check_coordinates(&campaign->output, error);
+    }
+    if (status != DPOT_OK || dpot_ground_cost_bound(campaign) < DBL_MAX) {
+        return status;
+    }
+    return dpot_error_set(
+        error, DPOT_ERR_RANGE,
+        "the largest cost, a distance to the power %g, is too large for a double: "
+        "scale the points or lower the power",
+        campaign->cost_power);
+}
+
 dpot_status spec_set_mechanism(struct spec *spec, struct dpot_error *error)
 {
     const struct dpot_campaign *campaign = &spec->campaign;
     const bool has_lambda =
         campaign->mechanism == DPOT_MECHANISM_WPM && campaign->solver == DPOT_SOLVER_ENTROPIC;
-    const dpot_status status = has_lambda ? set_lambda(spec, error) : DPOT_OK;
+    dpot_status status = check_costs(campaign, error);
+    if (status == DPOT_OK && has_lambda) {
+        status = set_lambda(spec, error);
+    }
     return status == DPOT_OK ? set_base_measure(spec, error) : status;
 }

@@ -134,8 +134,10 @@ static dpot_status make_costs(const struct ot_cost_config *config, const double 
     const double most = ot_cost_max(config);
     const dpot_status status = from && to ? DPOT_OK : DPOT_ERR_MEMORY;
     if (status == DPOT_OK) {
-        dpot_cost_matrix(&config->metric, config->power, (uint32_t)config->dim, from, config->n_x,
-                         to, config->n_y, cost);
+        for (size_t i = 0; i < config->n_x; i++) {
+            dpot_cost_row(&config->metric, config->power, (uint32_t)config->dim,
+                          from + i * config->dim, to, config->n_y, cost + i * config->n_y);
+        }
         for (size_t i = 0; i < config->n_x * config->n_y; i++) {
             cost[i] = fmin(cost[i], most);
         }

@@ -227,18 +227,21 @@ static dpot_status find_uniform(struct search *search)
     return status;
 }
 
+/* From the best uniform measure, in search->m. */
 static dpot_status descend(struct search *search, struct dpot_error *error)
 {
     struct mirror_descent *solver = NULL;
     struct mirror_descent_result result;
     const struct mirror_descent_config config = {.phi = &search->phi,
                                                  .max_iterations = search->settings.max_iterations,
-                                                 .gap = search->settings.gap};
+                                                 .gap = search->settings.gap,
+                                                 .start = search->m,
+                                                 .lower_bound = search->lower_bound};
     const dpot_status status = mirror_descent_new(&config, &solver, error);
     if (status == DPOT_OK) {
         mirror_descent_run(solver, search->control, &result);
         memcpy(search->m, result.base_measure, search->phi.n_cols * sizeof *search->m);
-        search->lower_bound = fmax(search->lower_bound, result.lower_bound);
+        search->lower_bound = result.lower_bound;
         search->iterations = result.iterations;
         search->is_converged = result.outcome == SOLVE_CONVERGED;
     }

@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 
+#define SQUARES_LEAST 0x1p-900        /* smaller sums of squares may have lost to underflow */
 #define EARTH_HALF_TURN_KM 20015.1145 /* the longest great-circle distance, rounded up */
 
 static size_t computed_coordinates(const struct dpot_campaign *campaign)
@@ -75,18 +76,19 @@ static void extend_range(const struct dpot_domain *domain, uint32_t i, double *l
 static double largest_distance(const struct dpot_campaign *campaign)
 {
     const double radians = EARTH_HALF_TURN_KM / 180;
-    double sum = 0, sum_squares = 0, largest = 0;
+    double sum = 0, sum_squares = 0, norm = 0, largest = 0;
     for (uint32_t i = 0; i < campaign->domain.dim; i++) {
         double lo = DBL_MAX, hi = -DBL_MAX;
         extend_range(&campaign->domain, i, &lo, &hi);
         extend_range(&campaign->output, i, &lo, &hi);
         sum += hi - lo;
         sum_squares += (hi - lo) * (hi - lo);
+        norm = hypot(norm, hi - lo);
         largest = fmax(largest, hi - lo);
     }
     switch (campaign->metric.id) {
     case DPOT_METRIC_EUCLIDEAN:
-        return sqrt(sum_squares);
+        return sum_squares >= SQUARES_LEAST && sum_squares <= DBL_MAX ? sqrt(sum_squares) : norm;
     case DPOT_METRIC_L1:
         return sum;
     case DPOT_METRIC_LINF:

@@ -1,5 +1,8 @@
 #include "model/metric.h"
 
+#include "model/weight_key.h"
+
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -9,26 +12,92 @@
 #define LATITUDE_MAX 90.0
 #define LONGITUDE_MAX 360.0 /* for -180..180, 0..360 and -360..0 */
 
-#define GAP_MIN 0x1p-500 /* smaller differences count as 0, so that no square is subnormal */
+#define LEAST 0x1p-1000         /* smaller differences count as 0, so that no step is subnormal */
+#define NEGLIGIBLE_EXPONENT 500 /* numbers below 2^-500 of the largest do not change a norm */
+#define LEAST_EXPONENT 23       /* of LEAST, as a double stores it */
+#define EXPONENT_MOST 2045
+#define EXPONENT_BIAS 1023
+#define FRACTION_BITS 52
+#define SAFE_SQUARE 0x1p-900 /* what a larger sum of squares lost to underflow is below rounding */
 
-static double without_small(double x)
+/* ---- selects by masks: no branch on a coordinate ---- */
+
+static uint64_t bits_of(double x)
 {
-    return fabs(x) >= GAP_MIN ? x : 0;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static double of_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Numbers that are not negative have the order of their bits, NaN above all. */
+static double larger(double a, double b)
+{
+    return of_bits(dpot_key_max(bits_of(a), bits_of(b)));
+}
+
+static double without_small(double x, double least)
+{
+    return dpot_key_choose(bits_of(fabs(x)) >= bits_of(least), x, 0);
 }
 
 static double gap_of(double a, double b)
 {
-    return without_small(fabs(a - b));
+    return without_small(fabs(a - b), LEAST);
+}
+
+/* ---- norms whose squares neither overflow nor vanish: the same steps for all numbers ---- */
+
+static double power_of_two(uint64_t exponent)
+{
+    return of_bits(exponent << FRACTION_BITS);
+}
+
+/* Powers of two around the largest number of a vector: multiplied by `down` it is about 1, and `up`
+ * is 1 / down. The product is exact, so results have the same bits as without it. */
+struct scale {
+    double down, up;
+    double least; /* smaller numbers count as 0 */
+};
+
+static struct scale scale_of(double largest)
+{
+    const uint64_t stored = dpot_key_max(bits_of(largest) >> FRACTION_BITS, 1);
+    const uint64_t up = stored ^ ((stored ^ EXPONENT_MOST) & dpot_key_mask(stored > EXPONENT_MOST));
+    const uint64_t floor = dpot_key_max(up, NEGLIGIBLE_EXPONENT + LEAST_EXPONENT);
+    return (struct scale){.down = power_of_two(2 * EXPONENT_BIAS - up),
+                          .up = power_of_two(up),
+                          .least = power_of_two(floor - NEGLIGIBLE_EXPONENT)};
+}
+
+static double square(double x)
+{
+    return x * x;
+}
+
+static double distance_linf(size_t dim, const double *a, const double *b)
+{
+    double largest = 0;
+    for (size_t i = 0; i < dim; i++) {
+        largest = larger(largest, gap_of(a[i], b[i]));
+    }
+    return largest;
 }
 
 static double distance_euclidean(size_t dim, const double *a, const double *b)
 {
+    const struct scale scale = scale_of(distance_linf(dim, a, b));
     double sum = 0;
     for (size_t i = 0; i < dim; i++) {
-        const double gap = gap_of(a[i], b[i]);
-        sum += gap * gap;
+        sum += square(without_small(fabs(a[i] - b[i]), scale.least) * scale.down);
     }
-    return sqrt(sum);
+    return sqrt(sum) * scale.up;
 }
 
 static double distance_l1(size_t dim, const double *a, const double *b)
@@ -40,53 +109,62 @@ static double distance_l1(size_t dim, const double *a, const double *b)
     return sum;
 }
 
-static double distance_linf(size_t dim, const double *a, const double *b)
-{
-    double largest = 0;
-    for (size_t i = 0; i < dim; i++) {
-        const double gap = gap_of(a[i], b[i]);
-        largest = gap > largest ? gap : largest;
-    }
-    return largest;
-}
-
 static double largest_coordinate(size_t dim, const double *a)
 {
     double largest = 0;
     for (size_t i = 0; i < dim; i++) {
-        largest = fmax(largest, fabs(a[i]));
+        largest = larger(largest, fabs(a[i]));
     }
     return largest;
 }
 
-/* The vectors are scaled to largest coordinate 1, so that no square over- or underflows. */
+static double or_one(double x)
+{
+    return dpot_key_choose(x > 0, x, 1);
+}
+
+static double clamp(double x, double lo, double hi)
+{
+    const double above = dpot_key_choose(x > lo, x, lo);
+    return dpot_key_choose(above < hi, above, hi);
+}
+
+/* The vectors are scaled to largest coordinate 1, so that no square over- or underflows. Of nearly
+ * parallel ones 1 - cos would cancel: half the squared chord between the unit vectors does not. */
 static double distance_cosine(size_t dim, const double *a, const double *b)
 {
-    const double largest_a = largest_coordinate(dim, a), largest_b = largest_coordinate(dim, b);
-    const double scale_a = largest_a > 0 ? largest_a : 1, scale_b = largest_b > 0 ? largest_b : 1;
-    double dot = 0, square_a = 0, square_b = 0;
+    const double scale_a = or_one(largest_coordinate(dim, a));
+    const double scale_b = or_one(largest_coordinate(dim, b));
+    const double least = power_of_two(EXPONENT_BIAS - NEGLIGIBLE_EXPONENT);
+    double dot = 0, square_a = 0, square_b = 0, chord = 0;
     for (size_t i = 0; i < dim; i++) {
-        const double x = without_small(a[i] / scale_a), y = without_small(b[i] / scale_b);
+        const double x = without_small(a[i] / scale_a, least);
+        const double y = without_small(b[i] / scale_b, least);
         dot += x * y;
         square_a += x * x;
         square_b += y * y;
     }
-    const double squares = square_a * square_b;
-    return fmin(fmax(1 - dot / (squares > 0 ? sqrt(squares) : 1), 0), 2);
+    const double cosine = dot / sqrt(or_one(square_a * square_b));
+    const double length_a = sqrt(or_one(square_a)), length_b = sqrt(or_one(square_b));
+    for (size_t i = 0; i < dim; i++) {
+        const double x = without_small(a[i] / scale_a, least) / length_a;
+        const double y = without_small(b[i] / scale_b, least) / length_b;
+        chord += square(without_small(x - y, least));
+    }
+    return clamp(dpot_key_choose(cosine > 0.5, chord / 2, 1 - cosine), 0, 2);
 }
 
-static double square(double x)
-{
-    return x * x;
-}
-
+/* h = sin^2(lat / 2) + cos cos sin^2(lon / 2); its root is scaled as a Euclidean distance. */
 static double distance_haversine(const double *a, const double *b)
 {
     const double lat_a = a[0] * RADIANS_PER_DEGREE, lat_b = b[0] * RADIANS_PER_DEGREE;
-    const double half_lat = gap_of(lat_b, lat_a) / 2;
-    const double half_lon = gap_of(b[1], a[1]) * RADIANS_PER_DEGREE / 2;
-    const double h = square(sin(half_lat)) + cos(lat_a) * cos(lat_b) * square(sin(half_lon));
-    return 2 * EARTH_RADIUS_KM * asin(sqrt(fmin(fmax(h, 0), 1)));
+    const double north = sin(gap_of(lat_b, lat_a) / 2);
+    const double east = sin(gap_of(b[1], a[1]) * RADIANS_PER_DEGREE / 2);
+    const struct scale scale = scale_of(larger(fabs(north), fabs(east)));
+    const double h =
+        square(without_small(north, scale.least) * scale.down) +
+        cos(lat_a) * cos(lat_b) * square(without_small(east, scale.least) * scale.down);
+    return 2 * EARTH_RADIUS_KM * asin(clamp(sqrt(clamp(h, 0, DBL_MAX)) * scale.up, 0, 1));
 }
 
 static double distance_ring(uint32_t ring_size, double a, double b)
@@ -113,6 +191,17 @@ double dpot_metric_distance(const struct dpot_metric *metric, uint32_t dim, cons
         return distance_ring(metric->ring_size, a[0], b[0]);
     }
     return 0;
+}
+
+double dpot_metric_distance_public(const struct dpot_metric *metric, uint32_t dim, const double *a,
+                                   const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; metric->id == DPOT_METRIC_EUCLIDEAN && i < dim; i++) {
+        sum += square(a[i] - b[i]);
+    }
+    return sum >= SAFE_SQUARE && sum <= DBL_MAX ? sqrt(sum)
+                                                : dpot_metric_distance(metric, dim, a, b);
 }
 
 /* One row per metric; dim 0: any. */

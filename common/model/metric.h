@@ -39,10 +39,17 @@ DPOT_WARN_UNUSED dpot_status dpot_metric_check_place(const struct dpot_metric *m
                                                      const double *point /* (dim) */,
                                                      struct dpot_error *error);
 
-/* d(a, b) >= 0 for finite points. Total: any doubles give some double. Differences below 2^-500
- * (cosine: of the largest coordinate) count as 0, so that no step meets a subnormal number. */
+/* d(a, b) >= 0 for finite points, right to rounding whatever their size: squares do not overflow or
+ * vanish. Infinity: the distance itself is too large. Total: any doubles give some double.
+ * Differences below 2^-1000 count as 0, and so do those below 2^-500 of the largest one (cosine: of
+ * the largest coordinate), so that no step meets a subnormal number. The same steps for all
+ * points. */
 double dpot_metric_distance(const struct dpot_metric *metric, uint32_t dim,
                             const double *a /* (dim) */, const double *b /* (dim) */);
+
+/* The same for public points, faster: sums that over- or underflow take further steps. */
+double dpot_metric_distance_public(const struct dpot_metric *metric, uint32_t dim,
+                                   const double *a /* (dim) */, const double *b /* (dim) */);
 
 /* The name in files and on the command line, such as "haversine"; NULL for an unknown id. */
 const char *dpot_metric_name(enum dpot_metric_id id);

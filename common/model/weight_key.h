@@ -27,6 +27,17 @@ static inline uint64_t dpot_key_max(uint64_t a, uint64_t b)
     return a ^ ((a ^ b) & dpot_key_mask(a < b));
 }
 
+/* a if is_first, otherwise b. */
+static inline double dpot_key_choose(int is_first, double a, double b)
+{
+    uint64_t first, second;
+    memcpy(&first, &a, sizeof first);
+    memcpy(&second, &b, sizeof second);
+    second ^= (first ^ second) & dpot_key_mask(is_first);
+    memcpy(&b, &second, sizeof b);
+    return b;
+}
+
 static inline uint64_t dpot_weight_key(double weight)
 {
     const uint64_t least = UINT64_C(1) << DPOT_WEIGHT_FRACTION_BITS;

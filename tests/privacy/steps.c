@@ -8,6 +8,7 @@
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 #include "model/places.h"
+#include "ot/cost.h"
 
 #include <float.h>
 #include <math.h>
@@ -146,6 +147,24 @@ static void privatize_all(const char *set, const struct dpot_private_measure *me
     }
 }
 
+/* The costs from the first place to others, some so near or so far that squares vanish or overflow.
+ * Places are points of a list by now: finite. */
+static void measure_distances(const struct data_set *set)
+{
+    static const double others[][2] = {{0, 0},      {2.2, 3.3},     {3e-170, 4e-170}, {1e-160, 0},
+                                       {5e-324, 0}, {1e154, 1e154}, {1e308, -1e308},  {.5, .5}};
+    const double place[] = {isfinite(set->x) ? set->x : 1e300, isfinite(set->y) ? set->y : -1e300};
+    double row[8];
+    for (int is_warm = 0; is_warm < 2; is_warm++) { /* the first call binds the C library */
+        CALLGRIND_ZERO_STATS;
+        for (int id = DPOT_METRIC_EUCLIDEAN; id <= DPOT_METRIC_COSINE; id++) {
+            const struct dpot_metric metric = {(enum dpot_metric_id)id, 0};
+            dpot_cost_row(&metric, 2, 2, place, others[0], 8, row);
+        }
+    }
+    dump("distances", set->name);
+}
+
 /* The same on a sphere, up to the measure of the vectors. */
 static void choose_vectors(const struct data_set *set)
 {
@@ -210,6 +229,7 @@ int main(void)
         struct dpot_private_measure measure;
         check(dpot_private_measure_init(&measure, N_MAX, NULL));
         read_and_choose(set, &measure);
+        measure_distances(set);
         privatize_all(set->name, &measure);
         dpot_private_measure_release(&measure);
         choose_vectors(set);

@@ -31,5 +31,5 @@ END {
         failed += spread > (what == "wpm-log" ? 3 : 1) || n[what] != 8
         kinds++
     }
-    exit failed > 0 || kinds != 9
+    exit failed > 0 || kinds != 10
 }'

@@ -283,27 +283,6 @@ static void normalise(size_t n, double *x)
     }
 }
 
-/* sum_i w_i |v_i phi_i - b|_1 with b scaled to sum 1; stores that b in s->linear. */
-static double column_residual(struct state *s)
-{
-    double residual = 0.0;
-    (void)barycenter_kernel_exponentials(s->b, s->stride, s->linear);
-    normalise(s->n, s->linear);
-    for (size_t i = 0; i < s->n_groups; i++) {
-        const double *v = s->v + i * s->stride, *phi = s->phi + i * s->stride;
-        double sum = 0.0;
-        for (size_t j = 0; j < s->stride; j++) {
-            s->x[j] = v[j] + phi[j];
-        }
-        s->lanes->exponentials(s->stride, s->x, 0.0, s->x);
-        for (size_t j = 0; j < s->n; j++) {
-            sum += fabs(s->x[j] - s->linear[j]);
-        }
-        residual += s->w[i] * sum;
-    }
-    return residual;
-}
-
 /* v_i = b / phi_i; padding stays without mass. */
 static void scale_columns(struct state *s)
 {
@@ -326,33 +305,74 @@ static void debias(struct state *s)
     }
 }
 
+/* sum_i w_i |v_i phi_i - b|_1: how far the columns of the plans are from b. */
+static double column_violation(struct state *s)
+{
+    double violation = 0.0;
+    for (size_t i = 0; i < s->n_groups; i++) {
+        const double *v = s->v + i * s->stride, *phi = s->phi + i * s->stride;
+        double sum = 0.0;
+        for (size_t j = 0; j < s->stride; j++) {
+            s->x[j] = v[j] + phi[j];
+        }
+        s->lanes->exponentials(s->stride, s->x, 0.0, s->x);
+        for (size_t j = 0; j < s->n; j++) {
+            sum += fabs(s->x[j] - s->linear[j]);
+        }
+        violation += s->w[i] * sum;
+    }
+    return violation;
+}
+
+/* |d K d - b|_1 */
+static double debiasing_violation(struct state *s)
+{
+    struct barycenter_kernel *kernel = s->blocks[0].kernel;
+    double violation = 0.0;
+    kernel->apply(kernel, false, 1, s->d, s->kd, s->options->team);
+    for (size_t j = 0; j < s->stride; j++) {
+        s->x[j] = s->d[j] + s->kd[j];
+    }
+    s->lanes->exponentials(s->stride, s->x, 0.0, s->x);
+    for (size_t j = 0; j < s->n; j++) {
+        violation += fabs(s->x[j] - s->linear[j]);
+    }
+    return violation;
+}
+
+/* The residual of b after scale_rows; stores b, scaled to sum 1, in s->linear. */
+static double find_residual(struct state *s)
+{
+    (void)barycenter_kernel_exponentials(s->b, s->stride, s->linear);
+    normalise(s->n, s->linear);
+    return column_violation(s) + (s->options->is_debiased ? debiasing_violation(s) : 0.0);
+}
+
+/* Ends after scale_rows, so that the plans have exact rows and the last entry of the curve is their
+ * residual. */
 static void iterate(struct state *s, const struct solve_control *control,
                     struct barycenter_fixed_result *r)
 {
     const size_t n_most = s->options->max_iterations;
+    bool is_last = false;
     r->outcome = SOLVE_ITERATION_LIMIT;
-    while (r->iterations < n_most) {
-        const bool is_due =
-            ++r->iterations % BARYCENTER_FIXED_EVERY == 0 || r->iterations == n_most;
-        scale_rows(s);
+    scale_rows(s);
+    while (r->outcome != SOLVE_CONVERGED && !is_last) {
         average(s);
-        if (is_due) {
-            r->curve[r->n_curve++] = column_residual(s);
-        }
         scale_columns(s);
         if (s->options->is_debiased) {
             debias(s);
         }
-        if (is_due && s->options->tol > 0.0 && r->curve[r->n_curve - 1] <= s->options->tol) {
-            r->outcome = SOLVE_CONVERGED;
-            break;
-        }
-        if (solve_control_stops(control, r->iterations, n_most, &r->outcome)) {
-            break;
+        is_last = solve_control_stops(control, ++r->iterations, n_most, &r->outcome) ||
+                  r->iterations == n_most;
+        scale_rows(s);
+        if (is_last || r->iterations % BARYCENTER_FIXED_EVERY == 0) {
+            r->residual = r->curve[r->n_curve++] = find_residual(s);
+            if (s->options->tol > 0.0 && r->residual <= s->options->tol) {
+                r->outcome = SOLVE_CONVERGED;
+            }
         }
     }
-    (void)barycenter_kernel_exponentials(s->b, s->stride, s->linear);
-    normalise(s->n, s->linear);
 }
 
 /* ---- values ---- */
@@ -381,7 +401,6 @@ static void add_values(struct state *s, const struct block *block, size_t i, siz
         conjugate += s->a[at + k] > LANES_NOTHING / 2 ? exp(s->a[at + k]) * f[k] : 0.0;
     }
     const double cost = kernel->cost(kernel, s->u + at, v, s->options->team);
-    r->residual += weight * violation;
     r->cost += weight * cost;
     r->value += weight * lambda * (rows + cols + log_n);
     r->dual += weight * lambda * (rows + log_n);
@@ -396,7 +415,6 @@ static void add_values(struct state *s, const struct block *block, size_t i, siz
 static void find_values(struct state *s, struct barycenter_fixed_result *r)
 {
     double least = HUGE_VAL;
-    scale_rows(s);
     for (size_t j = 0; j < s->n; j++) {
         double h = 0.0;
         for (size_t i = 0; i < s->n_groups; i++) {

@@ -14,7 +14,10 @@
  * lambda blurs: the plain barycenter of a single measure is wider than the measure. The debiased
  * one (Janati et al. 2020) adds a factor d with d K d = b to the same iterations; it needs a
  * symmetric cost with inputs equal to outputs. All computation is in logarithms: any lambda that
- * passes barycenter_kernel_check gives finite weights with sum 1 up to rounding. */
+ * passes barycenter_kernel_check gives finite weights with sum 1 up to rounding.
+ *
+ * The residual is what the equations of b miss, in mass: sum_i w_i |column sums of P_i - b|_1, the
+ * rows of the plans P_i being exact, and for the debiased barycenter also |d K d - b|_1. */
 #ifndef DPOT_SOLVE_BARYCENTER_FIXED_H
 #define DPOT_SOLVE_BARYCENTER_FIXED_H
 
@@ -48,14 +51,15 @@ struct barycenter_fixed_result {
     enum solve_outcome outcome;
     size_t iterations;
     size_t n;
-    double *weights; /* (n) owned */
-    double residual; /* sum_i w_i |column sums of P_i - b|_1; the plans' rows are exact */
-    double cost;     /* sum_i w_i <C_i, P_i> */
-    double value;    /* with lambda KL(P_i | a_i x rho) */
-    double dual;     /* of the plain problem: a lower bound of its optimal value */
+    double *weights;            /* (n) owned */
+    double residual;            /* of the equations that b solves, below; the last of the curve */
+    double cost;                /* sum_i w_i <C_i, P_i> */
+    double value;               /* with lambda KL(P_i | a_i x rho) */
+    double dual;                /* of the plain problem: a lower bound of its optimal value */
     double unregularised_lower; /* <= sum_i w_i W(a_i, b') for every b', certified */
     double unregularised_upper; /* >= the same for this b, certified */
-    double *curve; /* (n_curve) residuals every BARYCENTER_FIXED_EVERY iterations; owned */
+    double *curve; /* (n_curve) residuals every BARYCENTER_FIXED_EVERY iterations and at the end;
+                      owned */
     size_t n_curve, curve_cap;
 };
 

@@ -244,22 +244,22 @@ static dpot_status run_planes(struct base_measure_finder *f, struct phi *phi,
     return status;
 }
 
-/* Too large for the planes, so there is little or no symmetry: uses all rows. */
+/* Too large for the planes, so there is little or no symmetry: uses all rows. Starts at the best
+ * uniform measure, in answer->base_measure. */
 static dpot_status run_mirror(struct base_measure_finder *f, struct phi *phi,
                               const struct symmetry *symmetry)
 {
     struct base_measure_answer *answer = f->answer;
     struct mirror_descent *solver = NULL;
     struct mirror_descent_result result;
-    const double uniform = phi_evaluate(phi, answer->base_measure);
-    const struct mirror_descent_config config = {
-        .phi = phi, .max_iterations = f->problem->max_rounds, .gap = f->problem->gap};
+    const struct mirror_descent_config config = {.phi = phi,
+                                                 .max_iterations = f->problem->max_rounds,
+                                                 .gap = f->problem->gap,
+                                                 .start = answer->base_measure};
     const dpot_status status = mirror_descent_new(&config, &solver, f->error);
     if (status == DPOT_OK) {
         mirror_descent_run(solver, f->control, &result);
-        if (result.objective < uniform) {
-            memcpy(answer->base_measure, result.base_measure, answer->n_cols * sizeof(double));
-        }
+        memcpy(answer->base_measure, result.base_measure, answer->n_cols * sizeof(double));
         spread_dual(answer, symmetry, result.w, result.y);
         answer->has_proof = result.lower_bound > 0;
         answer->rounds = result.iterations;
@@ -348,6 +348,27 @@ static dpot_status find_worst_case(struct base_measure_finder *f)
     dpot_free_array(NULL, reduced, n_reduced, sizeof *reduced);
     symmetry_release(&symmetry);
     return status == DPOT_OK ? base_measure_certify(f, 0) : status;
+}
+
+dpot_status base_measure_is_quick(const struct base_measure_problem *problem,
+                                  const struct solve_control *control, bool *is_quick)
+{
+    struct symmetry symmetry;
+    *is_quick = check_costs(problem, NULL) == DPOT_OK;
+    if (!*is_quick || problem->n_cols <= BASE_MEASURE_QUICK_MAX) {
+        return DPOT_OK;
+    }
+    *is_quick = false;
+    if (problem->users) {
+        return DPOT_OK; /* symmetries tie nothing there */
+    }
+    const dpot_status status =
+        symmetry_find(problem->cost, problem->n_rows, problem->n_cols, control, NULL, &symmetry);
+    if (status == DPOT_OK) {
+        *is_quick = symmetry.n_col_orbits <= BASE_MEASURE_QUICK_MAX;
+        symmetry_release(&symmetry);
+    }
+    return status;
 }
 
 dpot_status base_measure_find(const struct base_measure_problem *problem,

@@ -11,11 +11,14 @@
  * With users: starts at the best uniform measure, runs stochastic mirror descent, then cutting
  * planes. Costs in the answer are exact projections; the bound is certified in the same way.
  *
+ * By the exact objective the answer is never worse than the best uniform measure, where every
+ * search starts (with uniform_share 0).
+ *
  * A deadline of the control covers the whole call. The time of the certificate is measured first
  * and reserved, and the search stops early by that much. Two steps cannot be interrupted: sorting
  * the costs, and the certificate. With users, the certificate evaluates every user exactly, at
- * least once (for the start; its time is the measure for the rest), and once more for the answer if
- * a search was run. */
+ * least once (for the start; its time is the measure for the rest), and twice more after a search:
+ * for the best uniform measure and for the answer. */
 #ifndef DPOT_SOLVE_BASE_MEASURE_BASE_MEASURE_H
 #define DPOT_SOLVE_BASE_MEASURE_BASE_MEASURE_H
 
@@ -31,6 +34,10 @@
 #define BASE_MEASURE_GAP_WORST 1e-6
 #define BASE_MEASURE_GAP_USERS 2e-3
 #define BASE_MEASURE_COST_RANGE 1e12 /* largest cost divided by symmetry_typical_cost */
+
+/* Output points up to which the planes take at most about 10 seconds; those that a symmetry ties
+ * count once. */
+#define BASE_MEASURE_QUICK_MAX ((size_t)600)
 
 struct base_measure_problem {
     size_t n_rows, n_cols;
@@ -75,5 +82,12 @@ DPOT_WARN_UNUSED dpot_status base_measure_find(const struct base_measure_problem
                                                struct base_measure_answer *answer,
                                                struct dpot_error *error);
 void base_measure_answer_release(struct base_measure_answer *answer);
+
+/* Whether the planes suit a problem that names no method: its costs are in range, and it has at
+ * most BASE_MEASURE_QUICK_MAX output points. has_planes and later members are not read.
+ * DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status base_measure_is_quick(const struct base_measure_problem *problem,
+                                                   const struct solve_control *control,
+                                                   bool *is_quick);
 
 #endif

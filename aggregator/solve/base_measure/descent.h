@@ -12,7 +12,8 @@
  * The step size adapts to the gradients in the local norm of the measure: the published step (002,
  * Appendix G) is derived for the worst case and far too small at large epsilon. The answer is the
  * mean of the second half of the iterates. Weights are stored as logarithms. Deterministic for a
- * seed. It gives no lower bound: see solve/base_measure/planes.h. */
+ * seed. It gives no lower bound (see solve/base_measure/planes.h) and may end above its start: the
+ * caller compares the two (solve/base_measure/expected.c). */
 #ifndef DPOT_SOLVE_BASE_MEASURE_DESCENT_H
 #define DPOT_SOLVE_BASE_MEASURE_DESCENT_H
 

@@ -94,8 +94,9 @@ static void take_tangents(struct search *s)
     answer->has_proof = true;
 }
 
-/* Computes every user's exact cost under the uniform measure of mass 1. The same time is reserved
- * for the certificate, and twice that for the users reported on. */
+/* Computes every user's exact cost under the uniform measure of mass 1. Twice that time is reserved
+ * for the costs of the best uniform measure and of the answer, and as much for the users reported
+ * on. */
 static double begin_search(struct search *s)
 {
     struct base_measure_finder *f = s->f;
@@ -107,7 +108,7 @@ static double begin_search(struct search *s)
     }
     const double value = base_measure_crowd_costs(s->crowd, s->uniform, s->costs);
     if (clock) {
-        const double passes = 1 + 2 * (double)problem->n_reported / (double)problem->users->n;
+        const double passes = 2 + 2 * (double)problem->n_reported / (double)problem->users->n;
         s->control = *f->control;
         s->control.deadline_ms -=
             (int64_t)(PASS_SHARE * passes * (double)(clock->now(clock->ctx) - before));
@@ -139,19 +140,40 @@ static dpot_status improve(struct search *s)
     return status == DPOT_OK && problem->has_planes && is_small ? cut(s) : status;
 }
 
+/* F(m), exactly; *expected: the users' mean cost. */
+static double objective_at(struct search *s, const double *m, double *expected)
+{
+    const double share = s->f->problem->worst_share;
+    *expected = base_measure_crowd_costs(s->crowd, m, s->costs);
+    return (1 - share) * *expected + (s->has_phi ? share * phi_evaluate(&s->phi, m) : 0);
+}
+
+/* Takes the best uniform measure if the search ended above it. */
+static void keep_better(struct search *s, double *expected)
+{
+    const double uniform = objective_at(s, s->uniform, expected);
+    if (objective_at(s, s->m, expected) > uniform) {
+        memcpy(s->m, s->uniform, s->f->problem->n_cols * sizeof *s->m);
+        (void)objective_at(s, s->m, expected); /* its potentials are the last ones again */
+    }
+}
+
 static dpot_status search_users(struct search *s)
 {
     struct base_measure_finder *f = s->f;
     const struct base_measure_problem *problem = f->problem;
     double expected = begin_search(s);
     const dpot_status status = improve(s);
-    const bool is_first =
-        f->answer->n_steps == 0 && f->answer->rounds == 0 && s->m[0] == 1 / (double)problem->n_cols;
+    const bool is_searched = f->answer->n_steps > 0 || f->answer->rounds > 0;
+    const bool is_first = !is_searched && s->m[0] == 1 / (double)problem->n_cols;
+    if (is_searched) {
+        keep_better(s, &expected);
+    }
     for (size_t j = 0; j < problem->n_cols; j++) {
         f->answer->base_measure[j] =
             (1 - problem->uniform_share) * s->m[j] + problem->uniform_share * s->uniform[j];
     }
-    if (!is_first) {
+    if (problem->uniform_share > 0 || !(is_first || is_searched)) {
         expected = base_measure_crowd_costs(s->crowd, f->answer->base_measure, s->costs);
     }
     if (!f->answer->has_proof) {

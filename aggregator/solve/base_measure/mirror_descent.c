@@ -117,18 +117,18 @@ void mirror_descent_free(struct mirror_descent *solver)
     dpot_free_array(allocator, solver, 1, sizeof *solver);
 }
 
-/* m^(1): uniform with total mass beta. */
+/* m^(1): the given start, or uniform with total mass beta. */
 static void start(struct mirror_descent *s)
 {
     const size_t k = s->phi->n_rows, n = s->phi->n_cols;
     for (size_t j = 0; j < n; j++) {
-        s->m[j] = s->phi->beta / (double)n;
+        s->m[j] = s->config.start ? s->config.start[j] : s->phi->beta / (double)n;
         s->log_m[j] = log(s->m[j]);
     }
     memset(s->average, 0, n * sizeof *s->average);
     memset(s->w, 0, 6 * k * sizeof *s->w);
     s->best_objective = s->average_objective = INFINITY;
-    s->lower_bound = 0; /* costs are not negative */
+    s->lower_bound = fmax(s->config.lower_bound, 0); /* costs are not negative */
     s->trajectory_len = 0;
 }
 

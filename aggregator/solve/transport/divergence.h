@@ -13,7 +13,7 @@ struct divergence_problem {
 };
 
 struct divergence_result {
-    double value;        /* S */
+    double value;        /* S, within the bounds */
     double lower, upper; /* certain bounds of S, from the dual and primal bounds of the parts */
     struct entropic_result xy, xx, yy;
 };

@@ -76,7 +76,7 @@ struct entropic_result {
     double transport_cost; /* <C,P> */
     double kl;             /* KL(P | a x b) */
     double entropy;        /* -sum P log P, nats, of P scaled to mass one */
-    double value;          /* transport_cost + lambda kl */
+    double value;          /* transport_cost + lambda kl, moved into [dual, primal] */
     double dual;           /* a lower bound of the optimal value */
     double primal;         /* an upper bound: value of P rounded to both marginals */
     double gap;            /* primal - dual */

@@ -187,12 +187,14 @@ void entropic_value(struct entropic *e, struct entropic_result *result)
     result->transport_cost = e->mass * values.linear;
     result->kl = fmax(values.kl, 0.0);
     result->entropy = entropy(e, values.log);
-    result->value = e->mass * (values.linear + e->lambda * result->kl);
     result->dual = e->mass * values.dual;
     for (size_t t = 0; t < e->n_tasks; t++) {
         largest = fmax(largest, e->scratch[t].largest);
     }
     result->primal = fmax(e->mass * primal_bound(e, largest), result->dual);
     result->gap = result->primal - result->dual;
+    /* The rows of P are not exact, so that its own value may lie outside, most in float32. */
+    const double value = e->mass * (values.linear + e->lambda * result->kl);
+    result->value = fmin(fmax(value, result->dual), result->primal);
     restore_scalings(e);
 }

@@ -40,7 +40,7 @@ static const struct option options[] = {
     {"max-sweeps", "N 1..1000000000",
      "with --support: maximum number of sweeps per plan (default 2000)"},
     {"tol", "T [0,1]",
-     "stop at this movement or residual (default 1e-6; --debiased 1e-7; other fixed 1e-9)"},
+     "stop at this movement or residual (default 1e-6; --debiased 1e-4; other fixed 1e-9)"},
     {"sweep-tol", "T [0,1]",
      "L1 violation of a plan; 0: exactly --max-sweeps sweeps, each from a cold start"},
     {"pool", "F", "instead of --group-files: a privatised pool, deconvolved group by group"},
@@ -100,7 +100,8 @@ const struct command command_barycenter = {
         "root), lower_bound (on the cost of any nu; lower_bound_from pairs of groups or their\n"
         "moments; fixed points: by duality), upper_bound (fixed points), one_point_cost (of all\n"
         "mass at the mean), plan_cost, outcome, iterations, sweeps or pivots, movement (of the\n"
-        "last iteration, in units of the spread), residual (L1, of the plans), starts,\n"
+        "last iteration, in units of the spread), residual (L1, in mass: of the plans; fixed\n"
+        "points: what the equations of the result miss, the last row of --curve), starts,\n"
         "best_start, start_costs, projected_dim, projected_cost, solution_cost, value, dual,\n"
         "mass, groups, n, dim, support, method, lambda, log_domain, debiased, seconds.\n"
         "\n"

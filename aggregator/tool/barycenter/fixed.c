@@ -155,6 +155,21 @@ static dpot_status check_places(struct fixed *f, const struct dpot_metric *metri
     return status;
 }
 
+static dpot_status check_costs(struct fixed *f, const struct dpot_metric *metric, double power,
+                               size_t dim, size_t i)
+{
+    const struct point_set *set = &f->job->sets[i];
+    size_t k = 0;
+    if (!dpot_cost_find_vanished(metric, (uint32_t)dim, set->points, set->n, f->matrix.values,
+                                 f->n_out, f->costs[i], &k)) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(&f->job->run->error, DPOT_ERR_RANGE,
+                          "row %zu and row %zu of --fixed differ, and their distance to the power "
+                          "%g is below 2^-1000: scale the points or lower --power",
+                          k / f->n_out + 1, k % f->n_out + 1, power);
+}
+
 static dpot_status make_costs(struct fixed *f, const struct dpot_metric *metric, double power,
                               size_t dim)
 {
@@ -171,7 +186,8 @@ static dpot_status make_costs(struct fixed *f, const struct dpot_metric *metric,
         }
         dpot_cost_matrix(metric, power, (uint32_t)dim, set->points, set->n, f->matrix.values,
                          f->n_out, f->costs[i]);
-        status = make_kernel(f, i, 1);
+        status = check_costs(f, metric, power, dim, i);
+        status = status == DPOT_OK ? make_kernel(f, i, 1) : status;
         if (status != DPOT_OK) {
             status = dpot_error_prefix(&job->run->error, status, "--group-files %s",
                                        barycenter_group_path(job, i));

@@ -127,7 +127,7 @@ static dpot_status read_numbers(struct barycenter_job *job)
     const bool is_free = job->kind == KIND_FREE;
     dpot_status status =
         option_integer(run, "support", 1, BARYCENTER_SUPPORT_MAX, &job->support_size);
-    job->tol = is_free ? 1e-6 : option_is_given(run, "debiased") ? 1e-7 : 1e-9;
+    job->tol = is_free ? 1e-6 : option_is_given(run, "debiased") ? 1e-4 : 1e-9;
     job->outer = is_free ? 500 : 10000;
     job->inner = is_free ? 2000 : 1;
     job->inner_tol = option_is_given(run, "float32") ? 1e-6 : 1e-9;
@@ -140,6 +140,9 @@ static dpot_status read_numbers(struct barycenter_job *job)
     }
     if (status == DPOT_OK) {
         status = option_number(run, "sweep-tol", 0, 1, &job->inner_tol);
+    }
+    if (status == DPOT_OK && option_is_given(run, "float32") && job->inner_tol > 0) {
+        status = option_check_float32(run, "inner-tol", job->inner_tol);
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "max-iterations", 1, BARYCENTER_ITERATIONS_MAX, &job->outer);

@@ -28,7 +28,7 @@ static const struct option options[] = {
     {"sphere", "d 1..4096",
      "the unit sphere S^d of d + 1 coordinates, in closed form; with --power and --epsilon"},
     {"epsilon", "E (0,100]", "privacy parameter (with --sphere at most 40)"},
-    {"method", "mirror|certified|uniform|given", "default mirror; certified with --users"},
+    {"method", "certified|mirror|uniform|given", "default certified; above 600 points mirror"},
     {"gap", "G [0,1]",
      "stop at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
     {"max-iterations", "N 1..1000000000",
@@ -61,13 +61,14 @@ static dpot_status check_method(struct base_measure_job *job)
     struct run *run = job->run;
     const bool has_users = option_is_given(run, "users");
     const char *method = option_text(run, "method");
-    job->method = method                          ? method
-                  : option_is_given(run, "given") ? "given"
-                  : has_users                     ? "certified"
-                                                  : "mirror";
+    job->method = method                               ? method
+                  : option_is_given(run, "given")      ? "given"
+                  : option_is_given(run, "trajectory") ? "mirror"
+                                                       : "certified";
+    job->is_method_open = !method && is_method(job, "certified") && !has_users;
     if (!is_method(job, "mirror") && !is_method(job, "uniform") && !is_method(job, "certified") &&
         !is_method(job, "given")) {
-        return RUN_USAGE(run, "--method is %.40s: choose mirror, certified, uniform or given",
+        return RUN_USAGE(run, "--method is %.40s: choose certified, mirror, uniform or given",
                          job->method);
     }
     if (is_method(job, "given") != option_is_given(run, "given")) {
@@ -258,8 +259,25 @@ static dpot_status take_given(struct base_measure_job *job)
     return status;
 }
 
+static dpot_status choose_method(struct base_measure_job *job)
+{
+    const struct base_measure_problem problem = {.n_rows = job->cost.n_rows,
+                                                 .n_cols = job->cost.n_cols,
+                                                 .cost = job->cost.values,
+                                                 .users = job->weights.values ? &job->fit : NULL};
+    bool is_quick = true;
+    const dpot_status status =
+        job->is_method_open ? base_measure_is_quick(&problem, NULL, &is_quick) : DPOT_OK;
+    job->method = is_quick ? job->method : "mirror";
+    return status;
+}
+
 static dpot_status solve(struct base_measure_job *job)
 {
+    const dpot_status status = choose_method(job);
+    if (status != DPOT_OK) {
+        return status;
+    }
     if (is_method(job, "given")) {
         return take_given(job);
     }
@@ -386,20 +404,24 @@ const struct command command_base_measure = {
         "the mean cost of example users. Output points may have different masses, and the total\n"
         "mass is free in [exp(-epsilon/2), exp(epsilon/2)].\n"
         "  uniform    equal masses, the best total mass (--gap, --max-iterations do nothing)\n"
-        "  mirror     mirror descent as published (step size for N iterations); --out gets the\n"
-        "             better of the mean of the iterates (the published result) and the best\n"
-        "             iterate. Reaching N before the gap is no failure.\n"
+        "  mirror     the published mirror descent (step size for N iterations) from the best\n"
+        "             uniform measure; --out gets the better of the mean of the iterates (the\n"
+        "             published result) and the best iterate, never worse than the start.\n"
+        "             Reaching N before the gap is no failure.\n"
         "  certified  cutting planes to the optimum, with a proof: masses are tied over\n"
         "             symmetries of the costs (ring, line, grid), which are detected; the proof\n"
         "             uses the original costs. Also writes F.cert.npy (w, y, potentials) and\n"
         "             F.json; --verify F checks the three files. No cost may be more than 1e12\n"
         "             times the lower quartile of the costs.\n"
+        "Without --method it is certified up to 600 output points (those that a symmetry ties\n"
+        "count once: a 60 x 60 grid is 465), and mirror above that, with costs out of range or\n"
+        "with --trajectory; the key method says which.\n"
         "  given      reports on --given F, unchanged\n"
-        "With --users, every method starts at the best uniform measure and continues with\n"
-        "stochastic mirror descent; certified (the default then) adds cutting planes. The worst\n"
-        "case protects every single point but is worse than uniform for typical users; --mix T\n"
-        "weighs the two. Users may be public, synthetic, or drawn from the private estimate of\n"
-        "an earlier round.\n"
+        "With --users, every method starts at the best uniform measure, continues with\n"
+        "stochastic mirror descent and never ends above its start; certified (the default) adds\n"
+        "cutting planes. The worst case protects every single point but is worse than uniform\n"
+        "for typical users; --mix T weighs the two. Users may be public, synthetic, or drawn from\n"
+        "the private estimate of an earlier round.\n"
         "Keys: objective, worst_case (largest phi_i(m)^(1/p); p is --power, also with --cost),\n"
         "lower_bound (proved for every base measure; 0 is trivial), relative_gap ((objective -\n"
         "lower_bound) / objective: another measure is better by at most that), total_mass,\n"

@@ -14,7 +14,8 @@
 struct base_measure_job {
     struct run *run;
     const char *out_path, *trajectory_path;
-    const char *method; /* mirror, certified, uniform or given */
+    const char *method;  /* mirror, certified, uniform or given */
+    bool is_method_open; /* none was named: mirror where certified would be slow */
     double epsilon, gap, cost_power;
     uint64_t max_iterations;
     bool has_max_iterations;

@@ -46,42 +46,29 @@ static dpot_status write_trajectory(struct base_measure_job *job,
     return status;
 }
 
-/* The lower bound of the best uniform measure holds here as well. */
 static void take_result(struct base_measure_job *job, const struct mirror_descent_result *result)
 {
     struct run *run = job->run;
     memcpy(job->base_measure.values, result->base_measure, job->cost.n_cols * sizeof(double));
     job->objective = result->objective;
-    job->lower_bound = fmax(job->lower_bound, result->lower_bound);
+    job->lower_bound = result->lower_bound;
     job->iterations = result->iterations;
-    const double gap = phi_relative_gap(job->objective, job->lower_bound);
-    const bool is_converged = job->gap > 0 && gap <= job->gap;
-    run_put_text(run, "outcome",
-                 solve_outcome_name(is_converged ? SOLVE_CONVERGED : result->outcome));
+    run_put_text(run, "outcome", solve_outcome_name(result->outcome));
     run_put_number(run, "best_objective", result->best_objective);
     run_put_number(run, "average_objective", result->average_objective);
-    if (job->objective > job->uniform_objective && is_converged) {
-        run_warn(
-            run,
-            "the best uniform measure is better still, by less than --gap (objective %.12g, not "
-            "%.12g): lower --gap, or use --method uniform",
-            job->uniform_objective, job->objective);
-    } else if (job->objective > job->uniform_objective) {
-        run_warn(run,
-                 "after %zu iteration%s the best uniform measure is still better (objective %.9g, "
-                 "not %.9g): allow more with --max-iterations, or use --method uniform",
-                 result->iterations, DPOT_S(result->iterations), job->uniform_objective,
-                 job->objective);
-    }
 }
 
+/* From the best uniform measure. */
 static dpot_status descend(struct base_measure_job *job)
 {
     struct progress progress;
     struct mirror_descent *solver = NULL;
     struct mirror_descent_result result;
-    const struct mirror_descent_config config = {
-        .phi = &job->phi, .max_iterations = (size_t)job->max_iterations, .gap = job->gap};
+    const struct mirror_descent_config config = {.phi = &job->phi,
+                                                 .max_iterations = (size_t)job->max_iterations,
+                                                 .gap = job->gap,
+                                                 .start = job->base_measure.values,
+                                                 .lower_bound = job->lower_bound};
     struct solve_control control = progress_control(&progress);
     base_measure_job_limit(job, &control);
     dpot_status status = mirror_descent_new(&config, &solver, &job->run->error);

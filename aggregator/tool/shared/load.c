@@ -267,6 +267,13 @@ static dpot_status fill_cost(struct run *run, const struct dpot_metric *metric, 
     cost->n_cols = n_cols;
     cost->cost_power = power;
     dpot_cost_matrix(metric, power, dim, x, n_rows, v, n_cols, cost->values);
+    size_t k = 0;
+    if (dpot_cost_find_vanished(metric, dim, x, n_rows, v, n_cols, cost->values, &k)) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "the points of row %zu, column %zu differ, and their cost is below "
+                              "2^-1000: scale the points or lower --power",
+                              k / n_cols + 1, k % n_cols + 1);
+    }
     return DPOT_OK;
 }
 

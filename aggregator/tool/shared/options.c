@@ -5,6 +5,18 @@
 
 #include <string.h>
 
+#define FLOAT32_ROUNDING 0x1p-24
+
+dpot_status option_check_float32(struct run *run, const char *name, double tol)
+{
+    return tol >= FLOAT32_ROUNDING
+               ? DPOT_OK
+               : RUN_USAGE(run,
+                           "--%s is %g, and float32 cannot reach it: its sweeps end at about 1e-6, "
+                           "leave --float32 out or give a larger --%s",
+                           name, tol, name);
+}
+
 dpot_status option_output(struct run *run, const char *name, const char **out)
 {
     *out = option_text(run, name);

@@ -1,5 +1,5 @@
-/* Options that name output files; cli/options.h reads all others. Every output is checked here
- * before any file is read. */
+/* Options that name output files, and what several commands check alike; cli/options.h reads all
+ * options. Every output is checked here before any file is read. */
 #ifndef DPOT_TOOL_SHARED_OPTIONS_H
 #define DPOT_TOOL_SHARED_OPTIONS_H
 
@@ -19,5 +19,8 @@ DPOT_WARN_UNUSED dpot_status option_array_output(struct run *run, const char *na
                                                  const char **out);
 DPOT_WARN_UNUSED dpot_status option_require_array_output(struct run *run, const char *name,
                                                          const char *what, const char **out);
+
+/* Refuses a tolerance that float32 sweeps cannot reach however many they are. */
+DPOT_WARN_UNUSED dpot_status option_check_float32(struct run *run, const char *name, double tol);
 
 #endif

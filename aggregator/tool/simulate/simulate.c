@@ -228,13 +228,13 @@ static void make_plan(struct simulation *s)
     choose_caps(s);
 }
 
-/* One thread for a seeded run in process, so that the pool has the same order every time. */
+/* Devices have streams of random numbers of their own, and the pool is in the order of ids: the
+ * results do not depend on the number of threads. */
 static size_t choose_workers(const struct simulation *s)
 {
-    size_t n = s->run->n_threads;
-    if (!s->run->has_threads) {
-        n = s->is_in_process && s->run->has_seed ? 1 : n < THREADS_DEFAULT ? n : THREADS_DEFAULT;
-    }
+    const size_t wanted = s->run->n_threads;
+    const bool is_capped = !s->run->has_threads && wanted > THREADS_DEFAULT;
+    const size_t n = is_capped ? THREADS_DEFAULT : wanted;
     return n < s->n_devices ? n : (size_t)s->n_devices;
 }
 
@@ -343,8 +343,9 @@ const struct command command_simulate = {
         "--group-column is a name in the first line of --data, or a number from 0; without it\n"
         "all devices are in the first group. The folder of --durable must not hold devices of an\n"
         "earlier run in process: their server is gone. --seed needs a campaign with\n"
-        "\"simulation\": true, whose reports carry the TEST mark; a seeded run in process uses\n"
-        "one thread unless --threads is given. Keys: those of results.json.",
+        "\"simulation\": true, whose reports carry the TEST mark; in process the same seed gives\n"
+        "the same files, whatever --threads is (default 2), but for seconds in results.json.\n"
+        "Keys: those of results.json.",
     .example =
         "dpot simulate --campaign census.json --data devices.csv --devices 1000 --in-process "
         "--out run",

@@ -91,6 +91,15 @@ static dpot_status check_cost_options(struct run *run)
     return status;
 }
 
+static dpot_status read_tolerance(struct transport *t)
+{
+    struct run *run = t->run;
+    const bool is_float32 = option_is_given(run, "float32");
+    t->tol = is_float32 ? TOL_FLOAT32 : TOL_DEFAULT;
+    const dpot_status status = option_positive(run, "tol", 1, &t->tol);
+    return status == DPOT_OK && is_float32 ? option_check_float32(run, "tol", t->tol) : status;
+}
+
 static dpot_status read_options(struct transport *t)
 {
     struct run *run = t->run;
@@ -102,8 +111,7 @@ static dpot_status read_options(struct transport *t)
         status = option_positive(run, "lambda", DBL_MAX, &t->lambda);
     }
     if (status == DPOT_OK) {
-        t->tol = option_is_given(run, "float32") ? TOL_FLOAT32 : TOL_DEFAULT;
-        status = option_positive(run, "tol", 1, &t->tol);
+        status = read_tolerance(t);
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "max-iterations", 1, ITERATIONS_MAX, &t->max_iterations);
@@ -256,6 +264,17 @@ static void warn_of_rounding(const struct transport *t, const struct entropic_re
     }
 }
 
+static void warn_of_float32(const struct transport *t, const struct entropic_result *result)
+{
+    if (option_is_given(t->run, "float32") && t->tol < TOL_FLOAT32 &&
+        result->outcome == SOLVE_ITERATION_LIMIT) {
+        run_warn(t->run,
+                 "float32 sweeps may not reach --tol %g, whatever their number: leave --float32 "
+                 "out, or give %g or more",
+                 t->tol, TOL_FLOAT32);
+    }
+}
+
 static void take_solution(struct transport *t, struct entropic *e, struct entropic_result *result)
 {
     struct run *run = t->run;
@@ -266,6 +285,7 @@ static void take_solution(struct transport *t, struct entropic *e, struct entrop
     }
     run->is_stopped = result->outcome != SOLVE_CONVERGED;
     warn_of_rounding(t, result);
+    warn_of_float32(t, result);
     put_result(t, result->value, result->transport_cost, result->dual, result->residual,
                result->iterations);
     run_put_number(run, "primal", result->primal);

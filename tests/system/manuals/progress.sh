@@ -79,7 +79,7 @@ cat >spec.json <<SPEC
 SPEC
 
 count='[0-9]+ of [0-9]+, [0-9]+ s (left|so far)$'
-watch 'mirror descent' "$count" 'dpot base-measure --x some.csv --metric euclidean --epsilon 2 --max-iterations 10000000 --gap 0 --out m.npy'
+watch 'mirror descent' "$count" 'dpot base-measure --method mirror --x some.csv --metric euclidean --epsilon 2 --max-iterations 10000000 --gap 0 --out m.npy'
 watch 'best uniform measure' '[0-9]+ s so far$' 'dpot base-measure --x many.csv --metric euclidean --epsilon 2 --method uniform --out m.npy'
 watch 'entropic transport' '[0-9]+%, [0-9]+ s (left|so far)$' 'dpot ot --x some.csv --y many.csv --metric euclidean --lambda 1e-4 --max-iterations 100000000'
 watch 'exact transport' '[0-9]+ s so far$' 'dpot ot --x many.csv --y others.csv --metric euclidean --power 2 --exact'

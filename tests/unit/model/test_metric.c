@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static double distance(enum dpot_metric_id id, uint32_t ring_size, uint32_t dim, const double *a,
@@ -30,6 +31,68 @@ Test(metric, cosine_is_one_minus_the_cosine_and_one_from_a_zero_vector)
     cr_assert_eq(distance(DPOT_METRIC_COSINE, 0, 2, x, zero), 1);
     cr_assert_eq(distance(DPOT_METRIC_COSINE, 0, 2, zero, zero), 1);
     cr_assert_float_eq(distance(DPOT_METRIC_COSINE, 0, 2, huge, tiny), 1 - sqrt(0.5), 1e-12);
+}
+
+static double size_of(enum dpot_metric_id id)
+{
+    return id == DPOT_METRIC_EUCLIDEAN ? 5 : id == DPOT_METRIC_L1 ? 7 : 4;
+}
+
+/* Distances scale exactly with powers of two, from the smallest differences that count on. */
+Test(metric, distances_of_tiny_and_huge_coordinates_are_right_to_rounding)
+{
+    const int exponents[] = {-1000, -700, -560, -530, -511, -500, 0, 400, 511, 512, 700, 1020};
+    for (size_t i = 0; i < sizeof exponents / sizeof exponents[0]; i++) {
+        const double unit = ldexp(1, exponents[i]), zero[] = {0, 0};
+        const double a[] = {3 * unit, 4 * unit}, slanted[] = {0.1 * unit, 0.7 * unit};
+        for (int k = DPOT_METRIC_EUCLIDEAN; k <= DPOT_METRIC_LINF; k++) {
+            const enum dpot_metric_id id = (enum dpot_metric_id)k;
+            cr_assert_eq(distance(id, 0, 2, a, zero), size_of(id) * unit, "%d", exponents[i]);
+            cr_assert_eq(distance(id, 0, 2, zero, a), size_of(id) * unit);
+            cr_assert_eq(distance(id, 0, 2, a, a), 0);
+        }
+        cr_assert(exponents[i] == -1000 || distance(DPOT_METRIC_EUCLIDEAN, 0, 2, slanted, zero) ==
+                                               unit * sqrt(0.1 * 0.1 + 0.7 * 0.7));
+    }
+    const double far[] = {1e154, 1e154, 1e154, 1e154}, home[] = {0, 0, 0, 0};
+    const double most[] = {1.7e308, 1.7e308};
+    cr_assert_eq(distance(DPOT_METRIC_EUCLIDEAN, 0, 4, far, home), 2e154);
+    cr_assert_eq(distance(DPOT_METRIC_EUCLIDEAN, 0, 2, most, home), INFINITY);
+}
+
+Test(metric, different_points_have_a_distance_in_every_metric)
+{
+    const double a[][2] = {{3e-170, 4e-170}, {1e-290, 0}, {1, 1}, {1e-12, 1}, {1e200, 1}};
+    const double b[][2] = {{0, 0}, {0, 1e-290}, {1, 1 + 1e-15}, {0, 1}, {1e200, 1 - 1e-15}};
+    for (size_t i = 0; i < 5; i++) {
+        for (int k = DPOT_METRIC_EUCLIDEAN; k <= DPOT_METRIC_HAVERSINE; k++) {
+            const bool has_angle = k != DPOT_METRIC_COSINE || i == 1 || i == 2 || i == 3;
+            const bool is_place = k != DPOT_METRIC_HAVERSINE || i < 4;
+            cr_assert(!has_angle || !is_place ||
+                          distance((enum dpot_metric_id)k, 0, 2, a[i], b[i]) > 0,
+                      "metric %d, pair %zu", k, i);
+        }
+    }
+    const double north[] = {1e-200, 0}, equator[] = {0, 0}, radius = 6371.0088, pi = acos(-1);
+    cr_assert_float_eq(distance(DPOT_METRIC_HAVERSINE, 0, 2, north, equator) / 1e-200,
+                       radius * pi / 180, 1e-9);
+    /* 1 - cos of the angle 1e-9 between them, whose first digit 1 - cos would lose. */
+    const double right[] = {1, 0}, turned[] = {1, 1e-9};
+    cr_assert_float_eq(distance(DPOT_METRIC_COSINE, 0, 2, right, turned), 5e-19, 1e-24);
+}
+
+Test(metric, public_points_have_the_same_distances_by_fewer_steps)
+{
+    const double scales[] = {0, 5e-324, 1e-200, 1e-160, 1e-150, 1, 1e150, 1e154, 1e200, 1e308};
+    for (int k = DPOT_METRIC_EUCLIDEAN; k <= DPOT_METRIC_HAVERSINE; k++) {
+        for (size_t i = 0; i < 100; i++) {
+            const double s = scales[i / 10], t = scales[i % 10];
+            const double a[] = {0.3 * s, -0.7 * t}, b[] = {0.1 * t, 0.9 * s};
+            const struct dpot_metric metric = {(enum dpot_metric_id)k, 0};
+            cr_assert_eq(dpot_metric_distance_public(&metric, 2, a, b),
+                         dpot_metric_distance(&metric, 2, a, b), "metric %d, %g and %g", k, s, t);
+        }
+    }
 }
 
 Test(metric, haversine_is_kilometres_along_great_circles)

@@ -34,3 +34,22 @@ Test(cost, of_the_ring_goes_the_shorter_way_round)
         cr_assert_eq(row[j], expected[j]);
     }
 }
+
+/* The one cost that vanished is named: points that are equal, or equal in the metric, have none. */
+Test(cost, that_is_0_between_different_points_is_found)
+{
+    const double x[] = {0, 0, 1, 2}, near[] = {1, 2, 3e-170, 4e-170}, turned[] = {2, 4, 0, 1};
+    const struct dpot_metric euclidean = {DPOT_METRIC_EUCLIDEAN, 0};
+    const struct dpot_metric cosine = {DPOT_METRIC_COSINE, 0};
+    double cost[4];
+    size_t entry = 9;
+    dpot_cost_matrix(&euclidean, 1, 2, x, 2, near, 2, cost);
+    cr_assert_float_eq(cost[1] / 1e-170, 5, 1e-14);
+    cr_assert_not(dpot_cost_find_vanished(&euclidean, 2, x, 2, near, 2, cost, &entry));
+    dpot_cost_matrix(&euclidean, 2, 2, x, 2, near, 2, cost);
+    cr_assert(dpot_cost_find_vanished(&euclidean, 2, x, 2, near, 2, cost, &entry));
+    cr_assert_eq(entry, 1);
+    dpot_cost_matrix(&cosine, 1, 2, x, 2, turned, 2, cost);
+    cr_assert_eq(cost[2], 0);
+    cr_assert_not(dpot_cost_find_vanished(&cosine, 2, x, 2, turned, 2, cost, &entry));
+}

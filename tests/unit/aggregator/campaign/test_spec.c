@@ -163,6 +163,23 @@ Test(spec, listed_points_and_another_output_compile)
     dpot_campaign_release(&c);
 }
 
+Test(spec, costs_that_a_double_cannot_hold_are_refused)
+{
+    const char *const points[] = {"[[[0,0],[1e200,2]]]", "[[[0,0],[1,1e-280]]]"};
+    const char *const said[] = {"largest cost", "coordinate 1 of point 1 is 1e-280"};
+    for (size_t i = 0; i < 2; i++) {
+        json_t *spec = fixture_json(
+            "{\"name\":\"p\",\"domain\":{\"type\":\"points\",\"points\":[[0,0],[1,2]]},"
+            "\"metric\":\"euclidean\",\"power\":2,"
+            "\"mechanism\":{\"type\":\"wpm\",\"epsilon\":0.5,\"lambda\":1},"
+            "\"opens\":\"2026-01-01T00:00:00Z\",\"closes\":\"2026-01-05T00:00:00Z\"}");
+        json_t *given = fixture_json(points[i]);
+        (void)json_object_set(json_object_get(spec, "domain"), "points", json_array_get(given, 0));
+        json_decref(given);
+        refuse(spec, DPOT_ERR_RANGE, said[i]);
+    }
+}
+
 Test(spec, listed_positions_on_a_ring_need_its_size)
 {
     const char *domain = "[{\"type\":\"points\",\"points\":[[0],[3],[6]]}]";

@@ -226,6 +226,19 @@ Test(job_kinds, mirror_descent_beats_the_best_uniform_measure_on_a_grid)
     rig_release(&rig);
 }
 
+Test(job_kinds, mirror_descent_never_ends_above_the_best_uniform_measure)
+{
+    const char *const given[] = {"{\"max_iterations\":1}", "{\"max_iterations\":30,\"gap\":0}"};
+    for (size_t i = 0; i < 2; i++) {
+        struct dpot_artifact artifact;
+        rig_init(&rig, "sqlite::memory:", grid_spec());
+        run("base-measure", given[i], NULL, &artifact);
+        cr_assert_leq(number(&artifact, "objective"), number(&artifact, "uniform_objective"));
+        dpot_artifact_release(&artifact);
+        rig_release(&rig);
+    }
+}
+
 Test(job_kinds, the_certified_measure_is_within_its_gap)
 {
     struct dpot_artifact artifact;

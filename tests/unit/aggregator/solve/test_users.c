@@ -337,6 +337,35 @@ Test(users, descent_alone_is_near_optimal_with_a_weaker_proof)
     vector_release(&vector);
 }
 
+Test(users, never_pay_more_than_under_the_best_uniform_measure_where_the_descent_starts)
+{
+    struct vector vector;
+    struct base_measure_users users;
+    struct base_measure_answer uniform, answer;
+    const size_t n_steps[] = {1, 2, 5};
+    vector_grid(&vector, 5, 1, 5);
+    double *mu = make_users(30, 25, 4, 9);
+    take_users(&vector, mu, 30, &users);
+    for (size_t c = 0; c < 6; c++) {
+        struct dpot_error error = {""};
+        struct base_measure_problem problem = problem_of(&vector, &users);
+        problem.has_planes = false;
+        problem.worst_share = c < 3 ? 0 : 0.5;
+        problem.n_steps = 0;
+        cr_assert_eq(base_measure_find(&problem, NULL, &uniform, &error), DPOT_OK);
+        problem.n_steps = n_steps[c % 3];
+        cr_assert_eq(base_measure_find(&problem, NULL, &answer, &error), DPOT_OK);
+        cr_assert_eq(answer.n_steps, n_steps[c % 3]);
+        cr_assert_leq(answer.objective, uniform.objective * (1 + 1e-12));
+        cr_assert_leq(answer.lower_bound, answer.objective);
+        base_measure_answer_release(&answer);
+        base_measure_answer_release(&uniform);
+    }
+    base_measure_users_release(&users);
+    free(mu);
+    vector_release(&vector);
+}
+
 Test(users, without_mass_or_with_bad_weights_are_refused)
 {
     const double cost[4] = {0, 1, 1, 0};

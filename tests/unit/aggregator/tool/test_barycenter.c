@@ -242,6 +242,51 @@ Test(barycenter_tool, a_grid_of_two_axes_keeps_its_shape)
     json_decref(r);
 }
 
+/* Four shapes in 32 x 32 cells: a disc, a ring, a cross and a rectangle. */
+static void write_shapes(void)
+{
+    static char text[4 * 32 * 72];
+    for (int shape = 0; shape < 4; shape++) {
+        char name[16];
+        size_t at = 0;
+        for (int i = 0; i < 32; i++) {
+            for (int j = 0; j < 32; j++) {
+                const double y = i - 15.5, x = j - 15.5, square = x * x + y * y;
+                const int is_in[] = {square <= 100, square >= 60 && square <= 160,
+                                     fabs(x) < 3 || fabs(y) < 3,
+                                     i >= 4 && i <= 12 && j >= 18 && j <= 28};
+                at += (size_t)snprintf(text + at, sizeof text - at, "%d%c", is_in[shape],
+                                       j < 31 ? ',' : '\n');
+            }
+        }
+        (void)snprintf(name, sizeof name, "shape%d.csv", shape);
+        write_text(name, text);
+    }
+}
+
+Test(barycenter_tool, debiased_grids_converge_by_default_and_their_curve_ends_at_the_residual)
+{
+    const char *const given[] = {"--debiased --lambda 0.01", "--debiased --lambda 0.002",
+                                 "--lambda 0.01", "--debiased --lambda 0.01 --outer 37"};
+    write_shapes();
+    for (size_t i = 0; i < 4; i++) {
+        char arguments[256];
+        struct array curve;
+        (void)snprintf(arguments, sizeof arguments,
+                       "barycenter --grid 32x32 --group shape0.csv shape1.csv shape2.csv "
+                       "shape3.csv --normalize %s --curve c.csv --out b.csv",
+                       given[i]);
+        json_t *r = expect_json(arguments, 0);
+        cr_assert_str_eq(text_of(r, "outcome"), i < 3 ? "converged" : "iteration_limit");
+        read_array("c.csv", &curve);
+        const double *last = curve.values + 2 * (curve.n_rows - 1);
+        cr_assert_eq(last[0], number_of(r, "iterations"));
+        cr_assert_eq(last[1], number_of(r, "residual"));
+        array_release(&curve);
+        json_decref(r);
+    }
+}
+
 Test(barycenter_tool, iterations_that_end_first_are_exit_5_unless_they_were_asked_for)
 {
     json_t *r = expect_json(

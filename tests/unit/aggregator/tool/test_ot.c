@@ -186,3 +186,45 @@ Test(ot, a_lambda_is_refused_by_itself_or_with_the_costs)
         "the largest |cost| is 4 and lambda 1e-300: costs are finite, at most 1e+300 and at "
         "most 1e+15 lambda: give a larger lambda");
 }
+
+Test(ot, distances_of_tiny_and_huge_points_are_right_or_refused)
+{
+    const struct {
+        const char *x, *y, *metric;
+        double distance;
+    } cases[] = {
+        {"1e154,1e154,1e154,1e154\n", "0,0,0,0\n", "euclidean", 2e154},
+        {"3e-170,4e-170\n", "0,0\n", "euclidean", 5e-170},
+        {"3e-160,4e-160\n", "0,0\n", "euclidean", 5e-160},
+        {"3e-170,4e-170\n", "0,0\n", "l1", 7e-170},
+        {"3e-170,4e-170\n", "0,0\n", "linf", 4e-170},
+        {"1e-200,0\n", "0,1e-200\n", "cosine", 1},
+    };
+    char arguments[128];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_text("x.csv", cases[i].x);
+        write_text("y.csv", cases[i].y);
+        (void)snprintf(arguments, sizeof arguments, "ot --x x.csv --y y.csv --exact --metric %s",
+                       cases[i].metric);
+        json_t *result = expect_json(arguments, 0);
+        cr_assert_float_eq(number_of(result, "distance") / cases[i].distance, 1, 1e-15, "%s",
+                           arguments);
+        json_decref(result);
+    }
+    write_text("x.csv", "3e-170,4e-170\n");
+    write_text("y.csv", "0,0\n");
+    expect_exit("ot --x x.csv --y y.csv --exact --metric euclidean --power 2", 3,
+                "row 1, column 1 differ, and their cost is below 2^-1000");
+    write_text("x.csv", "1e200,0\n");
+    expect_exit("ot --x x.csv --y y.csv --exact --metric euclidean --power 2", 3, "scale");
+}
+
+Test(ot, float32_is_named_where_it_cannot_reach_the_tolerance)
+{
+    write_text("x.csv", "0,0\n1,2\n2,1\n");
+    expect_exit("ot --x x.csv --y x.csv --metric euclidean --lambda 0.1 --float32 --tol 1e-12", 2,
+                "--tol is 1e-12, and float32 cannot reach it");
+    expect_exit("barycenter --group x.csv --support 2 --lambda 0.1 --float32 --inner-tol 1e-12 "
+                "--out b.csv",
+                2, "--inner-tol is 1e-12, and float32 cannot reach it");
+}

@@ -10,6 +10,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 TestSuite(parts, .init = folder_make, .fini = folder_remove);
@@ -140,4 +141,92 @@ Test(parts, population_follows_the_people_and_its_seed)
     expect_exit("population --places two.csv --devices 3 --out c.csv", 3, "2 columns");
     write_text("far.csv", "95,0,3\n");
     expect_exit("population --places far.csv --devices 3 --out c.csv", 3, "latitude");
+}
+
+/* Draws devices from places (latitude, longitude, people). */
+static struct array draw_population(double *values, size_t n_places, size_t n_devices)
+{
+    const struct array places = {.n_rows = n_places, .n_cols = 3, .values = values};
+    struct dpot_rng_seeded seeded;
+    struct dpot_rng rng;
+    struct array devices;
+    struct dpot_error error = {""};
+    dpot_rng_seeded_init(&seeded, 5, 0);
+    dpot_rng_init(&rng, &seeded.source);
+    cr_assert_eq(population_draw(&places, n_devices, &rng, &devices, &error), DPOT_OK, "%s",
+                 error.text);
+    dpot_rng_release(&rng);
+    return devices;
+}
+
+#define N_PLACES 11
+
+static size_t find_place(double places[][3], const double *row)
+{
+    size_t i = 0;
+    while (i < N_PLACES && (places[i][0] != row[1] || places[i][1] != row[2])) {
+        i++;
+    }
+    cr_assert_lt(i, N_PLACES);
+    return i;
+}
+
+/* The law of population.h: beyond the 180th meridian, around a pole, and for a lonely home beside
+ * crowds that are just too far, whose near places are hard to hit. */
+Test(parts, population_visits_near_places_by_people_and_distance)
+{
+    double places[N_PLACES][3] = {
+        {40, -100, 1000},  {40.1, -100.05, 700}, {40.3, -100.4, 900}, {40.38, -100.38, 400},
+        {52, 179.95, 800}, {52.05, -179.9, 500}, {89.9, 10, 600},     {89.8, -170, 700},
+        {-20, 300.1, 30},  {-20, 300.68, 40000}, {-20.01, -60.5, 20},
+    };
+    const struct dpot_metric metric = {DPOT_METRIC_HAVERSINE, 0};
+    static double drawn[N_PLACES][N_PLACES];
+    double total = 0;
+    struct array devices = draw_population(places[0], N_PLACES, 60000);
+    for (size_t r = 0, home = 0; r < devices.n_rows; r++) {
+        const double *row = devices.values + 4 * r;
+        const size_t place = find_place(places, row);
+        if (r == 0 || row[0] != row[-4]) {
+            home = place;
+        } else {
+            drawn[home][place]++;
+        }
+    }
+    for (size_t j = 0; j < N_PLACES; j++) {
+        total += places[j][2];
+    }
+    for (size_t home = 0; home < N_PLACES; home++) {
+        double weight[N_PLACES], near = 0, n = 0;
+        for (size_t j = 0; j < N_PLACES; j++) {
+            const double km = dpot_metric_distance(&metric, 2, places[home], places[j]);
+            weight[j] = km <= 60 ? places[j][2] * exp(-km / 15) : 0;
+            near += weight[j];
+            n += drawn[home][j];
+        }
+        for (size_t j = 0; j < N_PLACES; j++) {
+            const double p = 0.8 * weight[j] / near + 0.2 * places[j][2] / total;
+            cr_assert_float_eq(drawn[home][j], n * p, 5 * sqrt(n * p * (1 - p)) + 2,
+                               "home %zu, place %zu: %g of %g, not %g", home, j, drawn[home][j], n,
+                               n * p);
+        }
+    }
+    array_release(&devices);
+}
+
+/* 60,000 places within reach of each other: a walk over them for every device would not end. */
+Test(parts, population_takes_the_same_time_for_a_device_on_any_map)
+{
+    const size_t n = 60000;
+    double *places = calloc(3 * n, sizeof *places);
+    cr_assert_not_null(places);
+    for (size_t i = 0; i < n; i++) {
+        places[3 * i] = 48 + (double)(i % 245) / 1000;
+        places[3 * i + 1] = 11 + (double)(i / 245) / 1000;
+        places[3 * i + 2] = 1 + (double)(i % 7);
+    }
+    struct array devices = draw_population(places, n, 100000);
+    cr_assert_geq(devices.n_rows, 300000);
+    array_release(&devices);
+    free(places);
 }

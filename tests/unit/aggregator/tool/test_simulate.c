@@ -105,6 +105,33 @@ Test(simulate, seeded_runs_are_the_same_but_for_the_time)
     json_decref(b);
 }
 
+#define RUN_WITH(threads)                                                                          \
+    CASE("test.json")                                                                              \
+    " --seed 7 --dropout 0.2 --duplicates 0.3 --rounds 2 --threads " threads " --out t" threads
+
+Test(simulate, seeded_files_are_the_same_from_one_thread_or_several)
+{
+    static const char *const runs[] = {RUN_WITH("1"), RUN_WITH("2"), RUN_WITH("3"), RUN_WITH("8")};
+    static const char *const folders[] = {"t1", "t2", "t3", "t8"};
+    static const char *const files[] = {"pool.npy", "population_true.csv", "population_sample.csv",
+                                        "devices.csv", "pool.npy.json"};
+    json_t *first = expect_json(runs[0], 0);
+    (void)json_object_del(first, "seconds");
+    for (size_t t = 1; t < 4; t++) {
+        json_t *other = expect_json(runs[t], 0);
+        (void)json_object_del(other, "seconds");
+        cr_assert(json_equal(first, other), "%s", folders[t]);
+        json_decref(other);
+        for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+            char name[64], same[64];
+            (void)snprintf(name, sizeof name, "t1/%s", files[i]);
+            (void)snprintf(same, sizeof same, "%s/%s", folders[t], files[i]);
+            expect_same_file(name, same);
+        }
+    }
+    json_decref(first);
+}
+
 Test(simulate, lost_answers_give_duplicates_that_are_not_counted_again)
 {
     json_t *r =
