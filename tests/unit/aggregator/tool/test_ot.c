@@ -226,5 +226,5 @@ Test(ot, float32_is_named_where_it_cannot_reach_the_tolerance)
                 "--tol is 1e-12, and float32 cannot reach it");
     expect_exit("barycenter --group x.csv --support 2 --lambda 0.1 --float32 --inner-tol 1e-12 "
                 "--out b.csv",
-                2, "--inner-tol is 1e-12, and float32 cannot reach it");
+                2, "--sweep-tol is 1e-12, and float32 cannot reach it");
 }
