@@ -73,6 +73,19 @@ static dpot_status count_round(struct sqlite_store *s, const struct id_cache_ent
     return status;
 }
 
+/* Makes room for the n ids that a round counts, if the file can hold so many: a damaged count must
+ * not take the memory. */
+static void reserve_ids(struct sqlite_store *s, struct id_cache_entry *entry, uint64_t n)
+{
+    int64_t n_bytes = 0;
+    const dpot_status status = database_ask(
+        s->database, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+        &n_bytes, NULL, 0, NULL);
+    if (status == DPOT_OK && n <= (uint64_t)n_bytes / DPOT_REPORT_ID_LEN) {
+        id_set_reserve(&entry->set, n);
+    }
+}
+
 /* Pools only grow (T3), so that the same number means the same reports. Only another process can
  * have added more. */
 dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry *entry,
@@ -82,6 +95,7 @@ dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry 
     dpot_status status = count_round(s, entry, &n, error);
     if (status == DPOT_OK && n != entry->n_stored) {
         id_cache_empty(entry);
+        reserve_ids(s, entry, n);
         status = add_blocks(s, entry, error);
         if (status == DPOT_OK && n != entry->n_stored) {
             status =
