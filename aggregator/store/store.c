@@ -215,6 +215,17 @@ void store_get_id_usage(struct store *store, struct store_id_usage *usage)
     store->backend->get_id_usage(store, usage);
 }
 
+size_t store_count_damaged(struct store *store)
+{
+    return store->backend->count_damaged(store);
+}
+
+bool store_is_damaged(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                      struct dpot_error *sentence)
+{
+    return store->backend->is_damaged(store, hash, sentence);
+}
+
 dpot_status store_count_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                              struct pool_count *count, struct dpot_error *error)
 {

@@ -242,6 +242,14 @@ struct store_id_usage {
 };
 void store_get_id_usage(struct store *store, struct store_id_usage *usage);
 
+/* Revisions whose reports were found damaged since the store was opened: at its start, or when
+ * reports were added, merged or read. A later read of the same reports that finds none takes the
+ * damage away. Neither waits for commits.
+ * is_damaged: `sentence`, which may be NULL, receives what was found, with its remedy. */
+size_t store_count_damaged(struct store *store);
+bool store_is_damaged(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                      struct dpot_error *sentence);
+
 /* Counts of one revision over all rounds; zeros for a hash without reports. */
 DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
                                               const uint8_t hash[DPOT_HASH_LEN],

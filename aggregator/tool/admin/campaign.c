@@ -136,7 +136,9 @@ static dpot_status run_list(struct run *run)
 const struct command command_campaign_list = {
     .name = "campaign list",
     .summary = "the campaigns of a server",
-    .details = "Keys: campaigns [{id, revision, hash, name, state, created}].",
+    .details =
+        "Keys: campaigns [{id, revision, hash, name, state, created, damage (what was found\n"
+        "damaged among its reports, or null)}].",
     .example = "dpot campaign list --server https://pool.example.org",
     .options = admin_options,
     .run = run_list,
