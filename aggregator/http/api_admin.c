@@ -69,29 +69,37 @@ void api_admin_revise(const struct http_app *app, const struct http_request *req
     make_revision(app, request, response, revise);
 }
 
+/* The page begins behind the revision `after`, in the order of the store. */
 struct campaign_list {
     const struct http_app *app;
-    json_t *rows;
+    const uint8_t *after; /* NULL: it has begun */
+    struct api_page page;
 };
 
 static int append_record(void *ctx, const struct revision_record *record)
 {
-    const struct campaign_list *list = ctx;
-    return json_array_append_new(list->rows, describe_record(list->app, record)) != 0;
+    struct campaign_list *list = ctx;
+    if (!list->after) {
+        return api_page_add(&list->page, describe_record(list->app, record));
+    }
+    if (memcmp(list->after, record->hash, sizeof record->hash) == 0) {
+        list->after = NULL;
+    }
+    return 0;
 }
 
 void api_admin_list(const struct http_app *app, const struct http_request *request,
                     struct http_response *response)
 {
     struct dpot_error error = {{0}};
-    struct campaign_list list = {app, json_array()};
-    const dpot_status status = store_list_revisions(app->store, append_record, &list, &error);
-    if (status != DPOT_OK) {
-        json_decref(list.rows);
-        api_refuse(request, response, status, &error);
-        return;
+    struct campaign_list list = {app, request->after_len > 0 ? request->after : NULL, {NULL}};
+    api_page_init(&list.page, request);
+    dpot_status status = store_list_revisions(app->store, append_record, &list, &error);
+    if (status == DPOT_OK && list.after) {
+        status = dpot_error_set(&error, DPOT_ERR_NOT_FOUND,
+                                "no revision has the hash that is given as after: check it");
     }
-    http_response_json(response, 200, json_pack("{s:o}", "campaigns", list.rows));
+    api_page_answer(&list.page, "campaigns", "hash", request, response, status, &error);
 }
 
 /* Loads the revision that path and query name, and the counts of its pool. False: the answer is a

@@ -66,8 +66,8 @@ struct store_backend {
                            struct dpot_error *error);
     dpot_status (*next_job)(struct store *store, struct job_record *record,
                             struct dpot_error *error);
-    dpot_status (*list_jobs)(struct store *store, store_each_job each, void *ctx,
-                             struct dpot_error *error);
+    dpot_status (*list_jobs)(struct store *store, const uint8_t *after, store_each_job each,
+                             void *ctx, struct dpot_error *error);
     dpot_status (*update_job)(struct store *store, const struct job_record *record,
                               struct dpot_error *error);
     dpot_status (*finish_job)(struct store *store, struct job_record *record, const void *artifact,

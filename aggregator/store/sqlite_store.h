@@ -207,8 +207,8 @@ dpot_status sqlite_store_get_job(struct store *store, const uint8_t *id, struct 
                                  struct dpot_error *error);
 dpot_status sqlite_store_next_job(struct store *store, struct job_record *record,
                                   struct dpot_error *error);
-dpot_status sqlite_store_list_jobs(struct store *store, store_each_job each, void *ctx,
-                                   struct dpot_error *error);
+dpot_status sqlite_store_list_jobs(struct store *store, const uint8_t *after, store_each_job each,
+                                   void *ctx, struct dpot_error *error);
 dpot_status sqlite_store_update_job(struct store *store, const struct job_record *record,
                                     struct dpot_error *error);
 dpot_status sqlite_store_finish_job(struct store *store, struct job_record *record,

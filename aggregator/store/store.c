@@ -267,10 +267,10 @@ dpot_status store_next_job(struct store *store, struct job_record *record, struc
     return store->backend->next_job(store, record, error);
 }
 
-dpot_status store_list_jobs(struct store *store, store_each_job each, void *ctx,
-                            struct dpot_error *error)
+dpot_status store_list_jobs(struct store *store, const uint8_t *after, store_each_job each,
+                            void *ctx, struct dpot_error *error)
 {
-    return store->backend->list_jobs(store, each, ctx, error);
+    return store->backend->list_jobs(store, after, each, ctx, error);
 }
 
 dpot_status store_update_job(struct store *store, const struct job_record *record,
