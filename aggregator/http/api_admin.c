@@ -92,7 +92,8 @@ void api_admin_list(const struct http_app *app, const struct http_request *reque
                     struct http_response *response)
 {
     struct dpot_error error = {{0}};
-    struct campaign_list list = {app, request->after_len > 0 ? request->after : NULL, {NULL}};
+    struct campaign_list list = {.app = app,
+                                 .after = request->after_len > 0 ? request->after : NULL};
     api_page_init(&list.page, request);
     dpot_status status = store_list_revisions(app->store, append_record, &list, &error);
     if (status == DPOT_OK && list.after) {
