@@ -141,16 +141,31 @@ dpot_status service_open_registry(struct service *s, struct dpot_error *error)
     return status == DPOT_OK ? check_revisions(s, error) : status;
 }
 
+static int log_damage(void *ctx, const struct revision_record *record)
+{
+    const struct service *s = ctx;
+    struct dpot_error sentence;
+    char quoted[LOG_QUOTED_SIZE], id[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    if (store_is_damaged(s->store, record->hash, &sentence)) {
+        dpot_hex_encode(id, record->campaign_id, sizeof record->campaign_id);
+        log_write(&s->log, LOG_LEVEL_ERROR, "store.damage", "campaign=%s revision=%u reason=%s", id,
+                  record->revision, log_quote(quoted, sentence.text));
+    }
+    return 0;
+}
+
 /* Loads the ids that the first report would need. If those of a pool cannot be read, that pool
- * takes no reports, which is logged again when one arrives; other pools are not affected. */
+ * takes no reports and the server is not ready; other pools are not affected. */
 static void load_ids(struct service *s)
 {
     char quoted[LOG_QUOTED_SIZE];
     struct dpot_error error = {{0}};
-    if (store_load_ids(s->store, &error) != DPOT_OK) {
+    const dpot_status status = store_load_ids(s->store, &error);
+    if (status != DPOT_OK && store_count_damaged(s->store) == 0) { /* else named below */
         log_write(&s->log, LOG_LEVEL_ERROR, "store.ids", "reason=%s",
                   log_quote(quoted, error.text));
     }
+    (void)!store_list_revisions(s->store, log_damage, s, NULL);
 }
 
 static void log_commit(void *ctx, size_t n_reports)

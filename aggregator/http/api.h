@@ -12,6 +12,25 @@ DPOT_WARN_UNUSED dpot_status api_parse(const struct http_request *request, json_
 void api_refuse(const struct http_request *request, struct http_response *response,
                 dpot_status status, const struct dpot_error *error);
 
+/* One page of a list: the rows after request->after, at most request->limit. */
+struct api_page {
+    json_t *rows; /* an array */
+    size_t rows_max;
+    bool has_more; /* there are rows after these */
+    bool is_short; /* of memory: rows are missing */
+};
+
+void api_page_init(struct api_page *page, const struct http_request *request);
+
+/* Adds a row, which it takes. Non-zero: the page is full, and the row was not added. */
+int api_page_add(struct api_page *page, json_t *row);
+
+/* Answers {name: rows, "next": member `key` of the last row, null if there are no more}. With a
+ * failure in `status` it refuses instead. Releases the page. */
+void api_page_answer(struct api_page *page, const char *name, const char *key,
+                     const struct http_request *request, struct http_response *response,
+                     dpot_status status, const struct dpot_error *error);
+
 /* At most DPOT_HASH_LEN bytes in lower-case hex. New reference. */
 json_t *api_hex(const uint8_t *data, size_t len);
 

@@ -6,15 +6,16 @@
 
 #include <string.h>
 
-static json_t *describe_record(const struct revision_record *record)
+static json_t *describe_record(const struct http_app *app, const struct revision_record *record)
 {
     char created[DPOT_RFC3339_SIZE];
     dpot_time_format(record->created_ms, created);
-    return json_pack("{s:o,s:I,s:o,s:s,s:s,s:s}", "id",
+    return json_pack("{s:o,s:I,s:o,s:s,s:s,s:s,s:o}", "id",
                      api_hex(record->campaign_id, sizeof record->campaign_id), "revision",
                      (json_int_t)record->revision, "hash",
                      api_hex(record->hash, sizeof record->hash), "name", record->name, "state",
-                     revision_state_name(record->state), "created", created);
+                     revision_state_name(record->state), "created", created, "damage",
+                     revisions_damage(app, record->hash));
 }
 
 /* Makes a revision from the body. */
@@ -37,7 +38,7 @@ static void make_revision(const struct http_app *app, const struct http_request 
         api_refuse(request, response, status, &error);
         return;
     }
-    http_response_json(response, 201, describe_record(&record));
+    http_response_json(response, 201, describe_record(app, &record));
     response->level = LOG_LEVEL_INFO;
 }
 
@@ -68,23 +69,38 @@ void api_admin_revise(const struct http_app *app, const struct http_request *req
     make_revision(app, request, response, revise);
 }
 
+/* The page begins behind the revision `after`, in the order of the store. */
+struct campaign_list {
+    const struct http_app *app;
+    const uint8_t *after; /* NULL: it has begun */
+    struct api_page page;
+};
+
 static int append_record(void *ctx, const struct revision_record *record)
 {
-    return json_array_append_new(ctx, describe_record(record)) != 0;
+    struct campaign_list *list = ctx;
+    if (!list->after) {
+        return api_page_add(&list->page, describe_record(list->app, record));
+    }
+    if (memcmp(list->after, record->hash, sizeof record->hash) == 0) {
+        list->after = NULL;
+    }
+    return 0;
 }
 
 void api_admin_list(const struct http_app *app, const struct http_request *request,
                     struct http_response *response)
 {
     struct dpot_error error = {{0}};
-    json_t *list = json_array();
-    const dpot_status status = store_list_revisions(app->store, append_record, list, &error);
-    if (status != DPOT_OK) {
-        json_decref(list);
-        api_refuse(request, response, status, &error);
-        return;
+    struct campaign_list list = {.app = app,
+                                 .after = request->after_len > 0 ? request->after : NULL};
+    api_page_init(&list.page, request);
+    dpot_status status = store_list_revisions(app->store, append_record, &list, &error);
+    if (status == DPOT_OK && list.after) {
+        status = dpot_error_set(&error, DPOT_ERR_NOT_FOUND,
+                                "no revision has the hash that is given as after: check it");
     }
-    http_response_json(response, 200, json_pack("{s:o}", "campaigns", list));
+    api_page_answer(&list.page, "campaigns", "hash", request, response, status, &error);
 }
 
 /* Loads the revision that path and query name, and the counts of its pool. False: the answer is a
@@ -121,7 +137,7 @@ void api_admin_show(const struct http_app *app, const struct http_request *reque
         api_refuse(request, response, status, &error);
         return;
     }
-    json_t *record = describe_record(&revision.record);
+    json_t *record = describe_record(app, &revision.record);
     json_t *body = json_pack("{s:o}", "revisions", revisions);
     (void)json_object_update(body, record);
     json_decref(record);
@@ -138,9 +154,11 @@ static json_t *describe_selected(const struct http_app *app, const struct http_r
                                  const struct pool_count *count)
 {
     const struct revision_record *record = &revision->record;
-    json_t *body = json_pack(
-        "{s:o,s:I,s:s}", "other_revisions", revisions_others(app, request->id, record->revision),
-        "revision", (json_int_t)record->revision, "state", revision_state_name(record->state));
+    json_t *body =
+        json_pack("{s:o,s:I,s:s,s:o}", "other_revisions",
+                  revisions_others(app, request->id, record->revision), "revision",
+                  (json_int_t)record->revision, "state", revision_state_name(record->state),
+                  "damage", revisions_damage(app, record->hash));
     json_t *pool = describe_pool(revision->campaign, record->hash, count);
     if (json_object_update(body, pool) != 0) {
         json_decref(body);
@@ -184,7 +202,7 @@ static json_t *describe_former(const struct http_app *app, const struct revision
         return json_null();
     }
     const bool is_counted = store_count_pool(app->store, former->hash, &count, NULL) == DPOT_OK;
-    json_t *body = describe_record(former);
+    json_t *body = describe_record(app, former);
     (void)json_object_set_new(
         body, "reports", is_counted ? json_integer((json_int_t)count.n_accepted) : json_null());
     return body;
@@ -201,7 +219,7 @@ void api_admin_open(const struct http_app *app, const struct http_request *reque
         api_refuse(request, response, status, &error);
         return;
     }
-    json_t *opened = describe_record(&record);
+    json_t *opened = describe_record(app, &record);
     json_t *body = json_pack("{s:o}", "closed", describe_former(app, &former));
     (void)json_object_update(body, opened);
     json_decref(opened);
@@ -220,7 +238,7 @@ void api_admin_close(const struct http_app *app, const struct http_request *requ
         api_refuse(request, response, status, &error);
         return;
     }
-    http_response_json(response, 200, describe_record(&record));
+    http_response_json(response, 200, describe_record(app, &record));
     response->level = LOG_LEVEL_INFO;
 }
 

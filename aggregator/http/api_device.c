@@ -23,7 +23,39 @@ static void refuse_for_now(struct http_response *response, const char *path, dpo
     response->note = *error;
 }
 
-/* Devices can seal reports, and the store takes them. */
+/* The first open revision whose reports are damaged. */
+struct damage_search {
+    struct store *store;
+    bool is_found;
+    struct dpot_error *error;
+};
+
+static int find_damaged(void *ctx, const struct revision_record *record)
+{
+    struct damage_search *search = ctx;
+    char id[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    search->is_found = record->state == REVISION_OPEN &&
+                       store_is_damaged(search->store, record->hash, search->error);
+    if (search->is_found) {
+        dpot_hex_encode(id, record->campaign_id, sizeof record->campaign_id);
+        (void)dpot_error_prefix(search->error, DPOT_ERR_CORRUPT, "revision %u of campaign %s",
+                                record->revision, id);
+    }
+    return search->is_found;
+}
+
+/* Damage of a revision that is not open costs no report: the metrics count it. */
+static dpot_status check_damage(const struct http_app *app, struct dpot_error *error)
+{
+    struct damage_search search = {.store = app->store, .error = error};
+    if (store_count_damaged(app->store) == 0) {
+        return DPOT_OK;
+    }
+    const dpot_status status = store_list_revisions(app->store, find_damaged, &search, error);
+    return status == DPOT_OK && search.is_found ? DPOT_ERR_CORRUPT : status;
+}
+
+/* Devices can seal reports, and the store takes them in every open campaign. */
 static dpot_status check_ready(const struct http_app *app, const struct http_request *request,
                                struct dpot_error *error)
 {
@@ -31,9 +63,11 @@ static dpot_status check_ready(const struct http_app *app, const struct http_req
     if (server_is_closing(request->server)) {
         return dpot_error_set(error, DPOT_ERR_BUSY, "the server is being stopped");
     }
-    const dpot_status status =
-        seal_secrets_check(ingest->seal_secrets, ingest->n_seal_secrets,
-                           ingest->clock->now(ingest->clock->ctx), NULL, error);
+    dpot_status status = seal_secrets_check(ingest->seal_secrets, ingest->n_seal_secrets,
+                                            ingest->clock->now(ingest->clock->ctx), NULL, error);
+    if (status == DPOT_OK) {
+        status = check_damage(app, error);
+    }
     return status == DPOT_OK ? store_check(app->store, error) : status;
 }
 

@@ -1,7 +1,7 @@
 #include "http/revisions.h"
 #include "json/fields.h"
 
-#define LIST_MAX 1000 /* jobs in a list: the newest */
+#define RETRY_QUEUE_S 60 /* when too many jobs wait */
 
 /* A row that was altered must not hide the others: what is not JSON, or not UTF-8, becomes null. */
 static json_t *or_null(json_t *value)
@@ -99,6 +99,9 @@ void api_jobs_start(const struct http_app *app, const struct http_request *reque
     json_decref(body);
     if (status == DPOT_OK) {
         answer_started(app, response, &record);
+    } else if (status == DPOT_ERR_BUSY) { /* too many jobs wait */
+        http_response_refuse(response, request->path, 429, status, error.text);
+        response->retry_after_s = RETRY_QUEUE_S;
     } else {
         api_refuse(request, response, status, &error);
     }
@@ -106,22 +109,18 @@ void api_jobs_start(const struct http_app *app, const struct http_request *reque
 
 static int append_job(void *ctx, const struct job_record *record)
 {
-    return json_array_append_new(ctx, describe_job(record)) != 0 ||
-           json_array_size(ctx) == LIST_MAX;
+    return api_page_add(ctx, describe_job(record));
 }
 
 void api_jobs_list(const struct http_app *app, const struct http_request *request,
                    struct http_response *response)
 {
     struct dpot_error error = {{0}};
-    json_t *list = json_array();
-    const dpot_status status = runner_list(app->runner, append_job, list, &error);
-    if (status != DPOT_OK) {
-        json_decref(list);
-        api_refuse(request, response, status, &error);
-        return;
-    }
-    http_response_json(response, 200, json_pack("{s:o}", "jobs", list));
+    struct api_page page;
+    api_page_init(&page, request);
+    const uint8_t *after = request->after_len > 0 ? request->after : NULL;
+    const dpot_status status = runner_list(app->runner, after, append_job, &page, &error);
+    api_page_answer(&page, "jobs", "id", request, response, status, &error);
 }
 
 void api_jobs_show(const struct http_app *app, const struct http_request *request,

@@ -108,6 +108,9 @@ static void add_store(struct page *page, struct store *store)
     add_one(page, "dpotd_ids", "gauge", "Ids of reports in memory, to find duplicates.",
             usage.n_ids);
     add_one(page, "dpotd_ids_bytes", "gauge", "Bytes of memory for these ids.", usage.n_bytes);
+    add_one(page, "dpotd_revisions_damaged", "gauge",
+            "Revisions, open or not, whose reports were found damaged.",
+            store_count_damaged(store));
 }
 
 static void add_traffic(struct page *page, struct server *server)

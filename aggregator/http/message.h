@@ -36,6 +36,10 @@ struct http_request {
     uint8_t id[DPOT_CAMPAIGN_ID_LEN]; /* {id} of the route's pattern: a campaign's or a job's */
     uint8_t digest[DPOT_HASH_LEN];    /* {digest} of the route's pattern: an artifact's */
     uint32_t revision;                /* of ?revision=N; 0: absent */
+    uint32_t limit;                   /* of ?limit=N; 0: absent */
+    uint8_t after[DPOT_HASH_LEN];     /* of ?after=HEX */
+    size_t after_len;                 /* its bytes; 0: absent */
+    unsigned n_given[2];              /* how often each parameter of the route was given */
     const uint8_t *body;
     size_t body_len;
     struct http_pause *pause;

@@ -3,6 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+json_t *revisions_damage(const struct http_app *app, const uint8_t hash[DPOT_HASH_LEN])
+{
+    struct dpot_error sentence;
+    return store_is_damaged(app->store, hash, &sentence) ? json_string(sentence.text) : json_null();
+}
+
 /* A list of revisions in the making. */
 struct listing {
     const struct http_app *app;
@@ -37,9 +43,10 @@ static int list_revision(void *ctx, const struct revision_record *record)
         return listing->status != DPOT_OK;
     }
     json_t *row =
-        json_pack("{s:I,s:o,s:s,s:I}", "revision", (json_int_t)record->revision, "hash",
+        json_pack("{s:I,s:o,s:s,s:I,s:o}", "revision", (json_int_t)record->revision, "hash",
                   api_hex(record->hash, sizeof record->hash), "state",
-                  revision_state_name(record->state), "reports", (json_int_t)count.n_accepted);
+                  revision_state_name(record->state), "reports", (json_int_t)count.n_accepted,
+                  "damage", revisions_damage(listing->app, record->hash));
     if (listing->has_times) {
         add_times(listing, record->hash, row);
     }

@@ -8,7 +8,12 @@
 
 #include "http/api.h"
 
-/* All revisions, the newest first: [{"revision", "hash", "state", "reports", "opens", "closes"}].
+/* What was found damaged in the reports of a revision, as a sentence; null: nothing. New
+ * reference. */
+json_t *revisions_damage(const struct http_app *app, const uint8_t hash[DPOT_HASH_LEN]);
+
+/* All revisions, the newest first: [{"revision", "hash", "state", "reports", "damage", "opens",
+ * "closes"}].
  * The times of a revision whose signed bytes were altered are null. *list is a new reference, NULL
  * on failure. */
 DPOT_WARN_UNUSED dpot_status revisions_list(const struct http_app *app,

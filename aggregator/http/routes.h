@@ -37,7 +37,15 @@ enum route_auth {
 enum route_body { ROUTE_NO_BODY, ROUTE_BATCH_BODY, ROUTE_SPEC_BODY, ROUTE_JOB_BODY };
 
 /* The query parameters of an admin route; public routes ignore theirs. */
-enum route_query { ROUTE_NO_QUERY, ROUTE_REVISION };
+enum route_query {
+    ROUTE_NO_QUERY,
+    ROUTE_REVISION,
+    ROUTE_JOBS_PAGE,      /* limit, and after: a job's id */
+    ROUTE_CAMPAIGNS_PAGE, /* limit, and after: a revision's hash */
+};
+
+/* Rows in one answer of a list. */
+#define ROUTE_ROWS_MAX 1000
 
 struct route {
     const char *method;

@@ -99,7 +99,7 @@ dpot_status jobs_check(struct store *store, jobs_each_fault each, void *ctx,
     struct dpot_error own = {{0}};
     struct checking checking = {
         .store = store, .each = each, .ctx = ctx, .error = &own, .status = DPOT_OK};
-    const dpot_status status = store_list_jobs(store, check_job, &checking, error);
+    const dpot_status status = store_list_jobs(store, NULL, check_job, &checking, error);
     if (status == DPOT_OK && checking.status != DPOT_OK) {
         return dpot_error_set(error, checking.status, "%s", own.text);
     }

@@ -433,7 +433,7 @@ static int pass_on(void *ctx, const struct job_record *record)
                          is_it && record->state == JOB_RUNNING ? &listing->current : record);
 }
 
-dpot_status runner_list(struct runner *runner, store_each_job each, void *ctx,
+dpot_status runner_list(struct runner *runner, const uint8_t *after, store_each_job each, void *ctx,
                         struct dpot_error *error)
 {
     struct listing listing = {.each = each, .ctx = ctx};
@@ -441,7 +441,7 @@ dpot_status runner_list(struct runner *runner, store_each_job each, void *ctx,
     listing.has_current = runner->is_working;
     copy_current(runner, &listing.current);
     (void)pthread_mutex_unlock(&runner->mutex);
-    return store_list_jobs(runner->config.source.store, pass_on, &listing, error);
+    return store_list_jobs(runner->config.source.store, after, pass_on, &listing, error);
 }
 
 /* Under the mutex: cancels a job that is not the current one. */

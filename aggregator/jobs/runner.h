@@ -51,7 +51,8 @@ void runner_close(struct runner *runner);
  * parameters: an object, or NULL for none.
  * On failure nothing was queued: DPOT_ERR_MALFORMED, DPOT_ERR_RANGE or DPOT_ERR_SHAPE (kind,
  * parameters, a campaign that the kind does not take), DPOT_ERR_NOT_FOUND (campaign, revision),
- * DPOT_ERR_STATE ("not yet: 812 of 1000 accepted reports"), ... */
+ * DPOT_ERR_STATE ("not yet: 812 of 1000 accepted reports"), DPOT_ERR_BUSY (JOB_QUEUED_MAX jobs are
+ * queued), ... */
 DPOT_WARN_UNUSED dpot_status runner_start(struct runner *runner, const char *kind,
                                           const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN],
                                           uint32_t revision, const json_t *parameters,
@@ -61,9 +62,9 @@ DPOT_WARN_UNUSED dpot_status runner_start(struct runner *runner, const char *kin
 DPOT_WARN_UNUSED dpot_status runner_get(struct runner *runner, const uint8_t id[JOB_ID_LEN],
                                         struct job_record *record, struct dpot_error *error);
 
-/* All jobs, newest first, as store_list_jobs. */
-DPOT_WARN_UNUSED dpot_status runner_list(struct runner *runner, store_each_job each, void *ctx,
-                                         struct dpot_error *error);
+/* Jobs, newest first, as store_list_jobs. */
+DPOT_WARN_UNUSED dpot_status runner_list(struct runner *runner, const uint8_t *after,
+                                         store_each_job each, void *ctx, struct dpot_error *error);
 
 /* Cancels a queued job at once. A running one is asked to stop: `record` still says running, the
  * job is cancelled soon after, and its result is dropped. DPOT_ERR_NOT_FOUND; DPOT_ERR_STATE: it

@@ -51,6 +51,8 @@ struct store_backend {
                          bool *has_merged, struct dpot_error *error);
     dpot_status (*load_ids)(struct store *store, struct dpot_error *error);
     void (*get_id_usage)(struct store *store, struct store_id_usage *usage);
+    size_t (*count_damaged)(struct store *store);
+    bool (*is_damaged)(struct store *store, const uint8_t *hash, struct dpot_error *sentence);
     dpot_status (*count_pool)(struct store *store, const uint8_t *hash, struct pool_count *count,
                               struct dpot_error *error);
     dpot_status (*count_all)(struct store *store, struct pool_count *count, uint64_t *n_dropped,
@@ -64,8 +66,8 @@ struct store_backend {
                            struct dpot_error *error);
     dpot_status (*next_job)(struct store *store, struct job_record *record,
                             struct dpot_error *error);
-    dpot_status (*list_jobs)(struct store *store, store_each_job each, void *ctx,
-                             struct dpot_error *error);
+    dpot_status (*list_jobs)(struct store *store, const uint8_t *after, store_each_job each,
+                             void *ctx, struct dpot_error *error);
     dpot_status (*update_job)(struct store *store, const struct job_record *record,
                               struct dpot_error *error);
     dpot_status (*finish_job)(struct store *store, struct job_record *record, const void *artifact,

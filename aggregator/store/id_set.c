@@ -164,6 +164,38 @@ static dpot_status make_tables(struct id_set *set)
     return set->segments ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
+static uint64_t square_root(uint64_t n)
+{
+    uint64_t root = 0;
+    while ((root + 1) * (root + 1) <= n) {
+        root++;
+    }
+    return root;
+}
+
+/* Slots for the share of one table in n ids: their number deviates by its square root, and hardly
+ * ever by four times that. A table that gets more of them grows. */
+static uint64_t share_of(uint64_t n)
+{
+    const uint64_t mean = n / ID_SET_SEGMENTS + 1;
+    const uint64_t slots = 4 * (mean + 4 * square_root(mean)) / 3 + SLOTS_MIN;
+    return slots < SLOTS_MAX ? slots : SLOTS_MAX;
+}
+
+void id_set_reserve(struct id_set *set, uint64_t n)
+{
+    const uint32_t n_slots = (uint32_t)share_of(n < UINT32_MAX ? n : UINT32_MAX);
+    if (set->n_slots > 0 || make_tables(set) != DPOT_OK) {
+        return;
+    }
+    for (size_t i = 0; i < ID_SET_SEGMENTS; i++) {
+        struct id_segment *segment = &set->segments[i];
+        segment->slots = dpot_alloc_array(set->allocator, n_slots, ID_SET_ID_LEN);
+        segment->n_slots = segment->slots ? n_slots : 0;
+        set->n_slots += segment->n_slots;
+    }
+}
+
 uint64_t id_set_prefetch(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN])
 {
     const uint64_t hash = id_set_hash(set->key, id);

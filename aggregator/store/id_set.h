@@ -38,6 +38,10 @@ struct id_set {
 void id_set_init(struct id_set *set, const struct dpot_allocator *allocator);
 void id_set_release(struct id_set *set);
 
+/* Makes an empty set large enough for `n` ids, so that it does not grow while they are added. A set
+ * for which there is no memory stays as it is. */
+void id_set_reserve(struct id_set *set, uint64_t n);
+
 /* Adds an id in two steps. id_set_prefetch returns its hash and prefetches its slot; it is called
  * ID_SET_AHEAD ids before id_set_insert. *is_new: the id was not in the set.
  * DPOT_ERR_MEMORY: nothing changed. */

@@ -346,6 +346,7 @@ static dpot_status store_part(struct group *g, size_t part)
 {
     struct packed_layout layout;
     size_t n = 0;
+    const struct store_append *first = g->appends[g->parts[part].first];
     const dpot_status outcome = prepare_part(g, part, &layout, &n);
     if (outcome == DPOT_ERR_IO || outcome == DPOT_ERR_BUSY) {
         return outcome;
@@ -355,6 +356,9 @@ static dpot_status store_part(struct group *g, size_t part)
         return DPOT_OK;
     }
     const dpot_status status = n > 0 ? add_row(g, part, &layout, n) : DPOT_OK;
+    if (status == DPOT_ERR_CORRUPT) {
+        sqlite_store_note_read(g->s, first->hash, first->round, status, g->error);
+    }
     return status == DPOT_OK ? bump_counts(g, part) : status;
 }
 

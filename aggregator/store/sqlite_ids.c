@@ -73,6 +73,34 @@ static dpot_status count_round(struct sqlite_store *s, const struct id_cache_ent
     return status;
 }
 
+/* Makes room for the n ids that a round counts, if the file can hold so many: a damaged count must
+ * not take the memory. */
+static void reserve_ids(struct sqlite_store *s, struct id_cache_entry *entry, uint64_t n)
+{
+    int64_t n_bytes = 0;
+    const dpot_status status = database_ask(
+        s->database, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+        &n_bytes, NULL, 0, NULL);
+    if (status == DPOT_OK && n <= (uint64_t)n_bytes / DPOT_REPORT_ID_LEN) {
+        id_set_reserve(&entry->set, n);
+    }
+}
+
+/* Reads the ids of the n reports that the round counts, and notes whether they are sound. */
+static dpot_status read_round_anew(struct sqlite_store *s, struct id_cache_entry *entry, uint64_t n,
+                                   struct dpot_error *error)
+{
+    struct dpot_error own = {{0}};
+    id_cache_empty(entry);
+    reserve_ids(s, entry, n);
+    dpot_status status = add_blocks(s, entry, &own);
+    if (status == DPOT_OK && n != entry->n_stored) {
+        status = sqlite_store_fail_corrupt("a round (reports are gone, or their count is)", &own);
+    }
+    sqlite_store_note_read(s, entry->hash, entry->round, status, &own);
+    return status == DPOT_OK ? status : dpot_error_set(error, status, "%s", own.text);
+}
+
 /* Pools only grow (T3), so that the same number means the same reports. Only another process can
  * have added more. */
 dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry *entry,
@@ -81,12 +109,7 @@ dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry 
     uint64_t n = 0;
     dpot_status status = count_round(s, entry, &n, error);
     if (status == DPOT_OK && n != entry->n_stored) {
-        id_cache_empty(entry);
-        status = add_blocks(s, entry, error);
-        if (status == DPOT_OK && n != entry->n_stored) {
-            status =
-                sqlite_store_fail_corrupt("a round (reports are gone, or their count is)", error);
-        }
+        status = read_round_anew(s, entry, n, error);
     }
     if (status != DPOT_OK) {
         id_cache_drop(entry);
@@ -147,29 +170,33 @@ dpot_status sqlite_store_load_ids(struct store *store, struct dpot_error *error)
     struct open_round rounds[ID_CACHE_SETS_MAX];
     size_t n = 0;
     struct sqlite_store *s = sqlite_store_lock(store);
-    dpot_status status = list_rounds(s, rounds, &n, error);
+    dpot_status status = list_rounds(s, rounds, &n, error), damage = DPOT_OK;
     for (size_t i = 0; status == DPOT_OK && i < n; i++) {
         struct id_cache_entry *entry = id_cache_get(&s->ids, rounds[i].hash, rounds[i].round);
         status = sqlite_store_catch_up(s, entry, error);
+        if (status == DPOT_ERR_CORRUPT) { /* other rounds may be sound */
+            damage = status;
+            status = DPOT_OK;
+        }
     }
     sqlite_store_update_id_usage(s);
     sqlite_store_unlock(s);
-    return status;
+    return status == DPOT_OK ? damage : status;
 }
 
 void sqlite_store_update_id_usage(struct sqlite_store *s)
 {
     struct store_id_usage usage;
     id_cache_measure(&s->ids, &usage.n_ids, &usage.n_bytes);
-    (void)pthread_mutex_lock(&s->usage_mutex);
+    (void)pthread_mutex_lock(&s->notes_mutex);
     s->usage = usage;
-    (void)pthread_mutex_unlock(&s->usage_mutex);
+    (void)pthread_mutex_unlock(&s->notes_mutex);
 }
 
 void sqlite_store_get_id_usage(struct store *store, struct store_id_usage *usage)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
-    (void)pthread_mutex_lock(&s->usage_mutex);
+    (void)pthread_mutex_lock(&s->notes_mutex);
     *usage = s->usage;
-    (void)pthread_mutex_unlock(&s->usage_mutex);
+    (void)pthread_mutex_unlock(&s->notes_mutex);
 }

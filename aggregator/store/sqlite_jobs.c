@@ -8,10 +8,14 @@
     " (SELECT r.revision FROM revision AS r WHERE r.hash = job.hash),"                             \
     " (SELECT r.state FROM revision AS r WHERE r.hash = job.hash)"
 
-dpot_status sqlite_store_add_job(struct store *store, const struct job_record *record,
-                                 struct dpot_error *error)
+static dpot_status count_queued(struct sqlite_store *s, int64_t *n, struct dpot_error *error)
 {
-    struct sqlite_store *s = sqlite_store_lock(store);
+    return database_ask(s->database, "SELECT count(*) FROM job WHERE state = 1", n, NULL, 0, error);
+}
+
+static dpot_status insert_job(struct sqlite_store *s, const struct job_record *record,
+                              struct dpot_error *error)
+{
     struct query q = query_start(s->database, STATEMENT_ADD_JOB,
                                  "INSERT INTO job (id, kind, campaign_id, hash, parameters, state,"
                                  " created_ms) VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6)");
@@ -21,8 +25,24 @@ dpot_status sqlite_store_add_job(struct store *store, const struct job_record *r
     query_bind_bytes(q, 4, record->hash, sizeof record->hash);
     query_bind_text(q, 5, record->parameters);
     query_bind_integer(q, 6, record->created_ms);
-    const dpot_status status =
-        query_run(q) ? DPOT_OK : database_fail(s->database, "adding a job", error);
+    return query_run(q) ? DPOT_OK : database_fail(s->database, "adding a job", error);
+}
+
+dpot_status sqlite_store_add_job(struct store *store, const struct job_record *record,
+                                 struct dpot_error *error)
+{
+    int64_t n_queued = 0;
+    struct sqlite_store *s = sqlite_store_lock(store);
+    dpot_status status = count_queued(s, &n_queued, error);
+    if (status == DPOT_OK && n_queued >= JOB_QUEUED_MAX) {
+        status = dpot_error_set(error, DPOT_ERR_BUSY,
+                                "%lld jobs wait already, the most that may: wait until one has "
+                                "begun, or cancel some",
+                                (long long)n_queued);
+    }
+    if (status == DPOT_OK) {
+        status = insert_job(s, record, error);
+    }
     sqlite_store_unlock(s);
     return status;
 }
@@ -64,7 +84,7 @@ static dpot_status read_record(struct query q, struct job_record *record, struct
     return DPOT_OK;
 }
 
-#define JOB_SEQ_COLUMN 16 /* of STATEMENT_NEXT_MISSING */
+#define JOB_SEQ_COLUMN 16 /* of those statements that read it */
 
 /* Reads at most one row, and its seq unless that is NULL. DPOT_ERR_NOT_FOUND without a sentence. */
 static dpot_status read_one_at(struct sqlite_store *s, struct query q, struct job_record *record,
@@ -146,17 +166,46 @@ dpot_status sqlite_store_next_missing(struct sqlite_store *s, int64_t *seq,
     return read_one_at(s, q, record, seq, error);
 }
 
-/* Appends every record to `out`, as structs. */
-static dpot_status gather_records(struct sqlite_store *s, struct dpot_buf *out,
+#define LIST_STEP 100 /* jobs in memory at once */
+
+/* The place in the order of the job `after`, under the lock; NULL: after all. */
+static dpot_status find_place(struct sqlite_store *s, const uint8_t *after, int64_t *seq,
+                              struct dpot_error *error)
+{
+    *seq = INT64_MAX;
+    if (!after) {
+        return DPOT_OK;
+    }
+    struct query q =
+        query_start(s->database, STATEMENT_FIND_JOB, "SELECT seq FROM job WHERE id = ?1");
+    query_bind_bytes(q, 1, after, JOB_ID_LEN);
+    const enum query_outcome outcome = query_step(q);
+    *seq = outcome == QUERY_ROW ? query_integer(q, 0) : 0;
+    const dpot_status status = outcome == QUERY_ROW      ? DPOT_OK
+                               : outcome == QUERY_FAILED ? database_fail(s->database,
+                                                                         "reading a "
+                                                                         "job",
+                                                                         error)
+                                                         : fail_not_found(error);
+    query_finish(q);
+    return status;
+}
+
+/* Appends at most LIST_STEP records before *seq to `out`, as structs, and moves *seq. */
+static dpot_status gather_records(struct sqlite_store *s, int64_t *seq, struct dpot_buf *out,
                                   struct dpot_error *error)
 {
     struct query q = query_start(s->database, STATEMENT_LIST_JOBS,
-                                 "SELECT " JOB_COLUMNS " FROM job ORDER BY seq DESC");
+                                 "SELECT " JOB_COLUMNS ", seq FROM job WHERE seq < ?1"
+                                 " ORDER BY seq DESC LIMIT ?2");
+    query_bind_integer(q, 1, *seq);
+    query_bind_integer(q, 2, LIST_STEP);
     dpot_status status = DPOT_OK;
     enum query_outcome outcome = query_step(q);
     while (status == DPOT_OK && outcome == QUERY_ROW) {
         struct job_record record;
         status = read_record(q, &record, error);
+        *seq = query_integer(q, JOB_SEQ_COLUMN);
         if (status == DPOT_OK) {
             status = dpot_buf_append(out, &record, sizeof record);
         }
@@ -169,20 +218,34 @@ static dpot_status gather_records(struct sqlite_store *s, struct dpot_buf *out,
     return status;
 }
 
-dpot_status sqlite_store_list_jobs(struct store *store, store_each_job each, void *ctx,
-                                   struct dpot_error *error)
+/* Returns whether the caller has enough. */
+static bool pass_on(const struct dpot_buf *records, store_each_job each, void *ctx)
+{
+    bool is_enough = false;
+    for (size_t at = 0; !is_enough && at < records->len; at += sizeof(struct job_record)) {
+        struct job_record record;
+        memcpy(&record, records->data + at, sizeof record);
+        is_enough = each(ctx, &record) != 0;
+    }
+    return is_enough;
+}
+
+dpot_status sqlite_store_list_jobs(struct store *store, const uint8_t *after, store_each_job each,
+                                   void *ctx, struct dpot_error *error)
 {
     struct dpot_buf records;
+    int64_t seq = 0;
+    bool is_enough = false;
     dpot_buf_init(&records, SIZE_MAX, NULL);
     struct sqlite_store *s = sqlite_store_lock(store);
-    const dpot_status status = gather_records(s, &records, error);
+    dpot_status status = find_place(s, after, &seq, error);
     sqlite_store_unlock(s);
-    struct job_record record;
-    for (size_t at = 0; status == DPOT_OK && at < records.len; at += sizeof record) {
-        memcpy(&record, records.data + at, sizeof record);
-        if (each(ctx, &record) != 0) {
-            break;
-        }
+    while (status == DPOT_OK && !is_enough) {
+        dpot_buf_reset(&records);
+        s = sqlite_store_lock(store);
+        status = gather_records(s, &seq, &records, error);
+        sqlite_store_unlock(s);
+        is_enough = status == DPOT_OK && (pass_on(&records, each, ctx) || records.len == 0);
     }
     dpot_buf_release(&records);
     return status;

@@ -313,10 +313,17 @@ static dpot_status read_rounds(struct pool_reading *reading)
 dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
                                    void *ctx, struct dpot_error *error)
 {
+    struct dpot_error own = {{0}};
     struct pool_reading reading = {
-        .store = store, .hash = hash, .each = each, .ctx = ctx, .error = error};
+        .store = store, .hash = hash, .each = each, .ctx = ctx, .error = &own};
     id_sorter_init(&reading.sorter, ID_SORTER_MEMORY);
-    const dpot_status status = read_rounds(&reading);
+    dpot_status status = read_rounds(&reading);
+    if (!reading.is_ended) { /* else not all was read */
+        sqlite_store_note_read((struct sqlite_store *)store, hash, SQLITE_ALL_ROUNDS, status, &own);
+    }
+    if (status != DPOT_OK) {
+        status = dpot_error_set(error, status, "%s", own.text);
+    }
     id_sorter_release(&reading.sorter);
     dpot_free_array(NULL, reading.values, reading.n_values, sizeof *reading.values);
     return status;

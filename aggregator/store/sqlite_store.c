@@ -96,7 +96,8 @@ static void close_store(struct store *store)
     database_close(s->database);
     sqlite_lock_release(&s->lock); /* after the last write */
     id_cache_release(&s->ids);
-    (void)pthread_mutex_destroy(&s->usage_mutex);
+    sqlite_store_forget_damage(s);
+    (void)pthread_mutex_destroy(&s->notes_mutex);
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
 
@@ -247,7 +248,7 @@ static dpot_status open_store(const char *path, enum store_use use,
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
     }
     s->base.backend = &store_sqlite;
-    (void)pthread_mutex_init(&s->usage_mutex, NULL);
+    (void)pthread_mutex_init(&s->notes_mutex, NULL);
     s->lock = (struct sqlite_lock){.file = -1, .database = -1};
     dpot_status status = open_file(s, path, use, validator, error);
     if (status == DPOT_OK) {
@@ -383,6 +384,8 @@ const struct store_backend store_sqlite = {
     .merge = sqlite_store_merge,
     .load_ids = sqlite_store_load_ids,
     .get_id_usage = sqlite_store_get_id_usage,
+    .count_damaged = sqlite_store_count_damaged,
+    .is_damaged = sqlite_store_is_damaged,
     .count_pool = sqlite_store_count_pool,
     .count_all = sqlite_store_count_all,
     .add_drops = sqlite_store_add_drops,

@@ -9,7 +9,7 @@
  *    with zeros.
  *  - (T2) holds when several processes write one file: inside the write transaction a set that has
  *    not as many ids as the round has reports is read anew before it is used.
- *  - The lock of `database` guards this struct, except `reader` and `usage`.
+ *  - The lock of `database` guards this struct, except `reader`, `usage` and `damages`.
  *  - `reader`, under a lock of its own, never waits for a commit; it sees every transaction that
  *    was committed. A store in memory has one connection for both. */
 #ifndef DPOT_STORE_SQLITE_STORE_H
@@ -36,10 +36,11 @@ struct sqlite_store {
     struct database *reader;
     struct id_cache ids;
     struct sqlite_lock lock;
-    pthread_mutex_t usage_mutex; /* guards `usage`, so that reading it waits for no commit */
+    pthread_mutex_t notes_mutex; /* guards the next two, so that reading them waits for no commit */
     struct store_id_usage usage; /* of `ids` */
-    bool has_write_failed;       /* the last append or check: the next check really writes */
-    store_watcher watch;         /* may be NULL */
+    struct sqlite_damage *damages; /* a list */
+    bool has_write_failed;         /* the last append or check: the next check really writes */
+    store_watcher watch;           /* may be NULL */
     void *watch_ctx;
 };
 
@@ -143,6 +144,15 @@ dpot_status sqlite_store_append_group(struct store *store,
                                       const struct store_append *const *appends, size_t n,
                                       dpot_status *outcomes, struct dpot_error *error);
 
+/* sqlite_damage.c: notes what reading the reports of `round` has found. DPOT_ERR_CORRUPT: damage,
+ * with its sentence; DPOT_OK: none, and an earlier note about it is removed; others say nothing. */
+#define SQLITE_ALL_ROUNDS ((int64_t)-1)
+void sqlite_store_note_read(struct sqlite_store *s, const uint8_t *hash, int64_t round,
+                            dpot_status status, const struct dpot_error *error);
+size_t sqlite_store_count_damaged(struct store *store);
+bool sqlite_store_is_damaged(struct store *store, const uint8_t *hash, struct dpot_error *sentence);
+void sqlite_store_forget_damage(struct sqlite_store *s);
+
 /* sqlite_ids.c */
 dpot_status sqlite_store_load_ids(struct store *store, struct dpot_error *error);
 void sqlite_store_get_id_usage(struct store *store, struct store_id_usage *usage);
@@ -197,8 +207,8 @@ dpot_status sqlite_store_get_job(struct store *store, const uint8_t *id, struct 
                                  struct dpot_error *error);
 dpot_status sqlite_store_next_job(struct store *store, struct job_record *record,
                                   struct dpot_error *error);
-dpot_status sqlite_store_list_jobs(struct store *store, store_each_job each, void *ctx,
-                                   struct dpot_error *error);
+dpot_status sqlite_store_list_jobs(struct store *store, const uint8_t *after, store_each_job each,
+                                   void *ctx, struct dpot_error *error);
 dpot_status sqlite_store_update_job(struct store *store, const struct job_record *record,
                                     struct dpot_error *error);
 dpot_status sqlite_store_finish_job(struct store *store, struct job_record *record,

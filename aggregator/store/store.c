@@ -215,6 +215,17 @@ void store_get_id_usage(struct store *store, struct store_id_usage *usage)
     store->backend->get_id_usage(store, usage);
 }
 
+size_t store_count_damaged(struct store *store)
+{
+    return store->backend->count_damaged(store);
+}
+
+bool store_is_damaged(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                      struct dpot_error *sentence)
+{
+    return store->backend->is_damaged(store, hash, sentence);
+}
+
 dpot_status store_count_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                              struct pool_count *count, struct dpot_error *error)
 {
@@ -256,10 +267,10 @@ dpot_status store_next_job(struct store *store, struct job_record *record, struc
     return store->backend->next_job(store, record, error);
 }
 
-dpot_status store_list_jobs(struct store *store, store_each_job each, void *ctx,
-                            struct dpot_error *error)
+dpot_status store_list_jobs(struct store *store, const uint8_t *after, store_each_job each,
+                            void *ctx, struct dpot_error *error)
 {
-    return store->backend->list_jobs(store, each, ctx, error);
+    return store->backend->list_jobs(store, after, each, ctx, error);
 }
 
 dpot_status store_update_job(struct store *store, const struct job_record *record,

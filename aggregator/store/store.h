@@ -242,6 +242,14 @@ struct store_id_usage {
 };
 void store_get_id_usage(struct store *store, struct store_id_usage *usage);
 
+/* Revisions whose reports were found damaged since the store was opened: at its start, or when
+ * reports were added, merged or read. A later read of the same reports that finds none takes the
+ * damage away. Neither waits for commits.
+ * is_damaged: `sentence`, which may be NULL, receives what was found, with its remedy. */
+size_t store_count_damaged(struct store *store);
+bool store_is_damaged(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                      struct dpot_error *sentence);
+
 /* Counts of one revision over all rounds; zeros for a hash without reports. */
 DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
                                               const uint8_t hash[DPOT_HASH_LEN],
@@ -303,7 +311,8 @@ struct job_record {
 };
 
 /* Adds a queued job: id, kind, campaign, hash, parameters and created_ms of the record.
- * DPOT_ERR_EXISTS: the id is stored. */
+ * DPOT_ERR_EXISTS: the id is stored; DPOT_ERR_BUSY: JOB_QUEUED_MAX jobs are queued. */
+#define JOB_QUEUED_MAX 100
 DPOT_WARN_UNUSED dpot_status store_add_job(struct store *store, const struct job_record *record,
                                            struct dpot_error *error);
 
@@ -315,9 +324,12 @@ DPOT_WARN_UNUSED dpot_status store_get_job(struct store *store, const uint8_t id
 DPOT_WARN_UNUSED dpot_status store_next_job(struct store *store, struct job_record *record,
                                             struct dpot_error *error);
 
-/* Calls `each` for every job, newest first, until it returns non-zero. */
+/* Calls `each` for every job, newest first, until it returns non-zero; few at a time are in memory.
+ * after: the id of a job: only for those that are older; NULL: for all.
+ * DPOT_ERR_NOT_FOUND: no job has the id `after`. */
 typedef int (*store_each_job)(void *ctx, const struct job_record *record);
-DPOT_WARN_UNUSED dpot_status store_list_jobs(struct store *store, store_each_job each, void *ctx,
+DPOT_WARN_UNUSED dpot_status store_list_jobs(struct store *store, const uint8_t *after,
+                                             store_each_job each, void *ctx,
                                              struct dpot_error *error);
 
 /* Writes state, progress, attempts, times and sentence of a job that has not ended; any state but

@@ -119,12 +119,51 @@ STORE_TEST(jobs_are_listed_newest_first_until_the_caller_has_enough)
     for (uint8_t n = 1; n <= 4; n++) {
         (void)add(b, n);
     }
-    cr_assert_eq(store_list_jobs(b->store, note_job, &seen, NULL), DPOT_OK);
+    cr_assert_eq(store_list_jobs(b->store, NULL, note_job, &seen, NULL), DPOT_OK);
     cr_assert_eq(seen.n, 4);
     cr_assert_eq(memcmp(seen.first, "\4\3\2\1", 4), 0);
     seen = (struct seen){.limit = 2};
-    cr_assert_eq(store_list_jobs(b->store, note_job, &seen, NULL), DPOT_OK);
+    cr_assert_eq(store_list_jobs(b->store, NULL, note_job, &seen, NULL), DPOT_OK);
     cr_assert_eq(seen.n, 2);
+}
+
+STORE_TEST(so_many_jobs_are_queued_and_no_more)
+{
+    struct dpot_error error = {{0}};
+    for (uint8_t n = 0; n < JOB_QUEUED_MAX; n++) {
+        (void)add(b, n);
+    }
+    const struct job_record more = job_of(JOB_QUEUED_MAX);
+    cr_assert_eq(store_add_job(b->store, &more, &error), DPOT_ERR_BUSY);
+    cr_assert_not_null(strstr(error.text, "100 jobs wait already"), "%s", error.text);
+    set_state(b, 3, JOB_RUNNING);
+    (void)add(b, JOB_QUEUED_MAX);
+    cr_assert_eq(store_add_job(b->store, &more, NULL), DPOT_ERR_BUSY);
+}
+
+static int count_down(void *ctx, const struct job_record *record)
+{
+    uint8_t *next = ctx;
+    cr_assert_eq(record->id[0], --*next);
+    return 0;
+}
+
+STORE_TEST(a_list_of_jobs_goes_on_after_any_job_and_shows_all)
+{
+    const uint8_t after[JOB_ID_LEN] = {120}, unknown[JOB_ID_LEN] = {251};
+    uint8_t next = 250;
+    for (uint8_t n = 0; n < 250; n++) {
+        (void)add(b, n);
+        set_state(b, n, JOB_CANCELLED);
+    }
+    cr_assert_eq(store_list_jobs(b->store, NULL, count_down, &next, NULL), DPOT_OK);
+    cr_assert_eq(next, 0);
+    next = 120;
+    cr_assert_eq(store_list_jobs(b->store, after, count_down, &next, NULL), DPOT_OK);
+    cr_assert_eq(next, 0);
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_list_jobs(b->store, unknown, count_down, &next, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "no job"), "%s", error.text);
 }
 
 STORE_TEST(the_progress_of_a_running_job_is_stored)

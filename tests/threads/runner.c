@@ -81,7 +81,8 @@ static void *run_admin(void *ctx)
         pause_us(offset + 37 * i);
         demand(runner_get(runner, job.id, &job, &error) == DPOT_OK, error.text);
         size_t n = 0;
-        demand(runner_list(runner, count_job, &n, &error) == DPOT_OK && n > 0, "listing failed");
+        demand(runner_list(runner, NULL, count_job, &n, &error) == DPOT_OK && n > 0,
+               "listing failed");
         if (is_endless) {
             demand(runner_cancel(runner, job.id, &job, &error) == DPOT_OK, error.text);
         }
@@ -100,7 +101,7 @@ static void wait_for_all(size_t n_jobs)
 {
     for (int i = 0; i < 60000; i++) {
         size_t counts[JOB_CANCELLED + 1] = {0};
-        demand(runner_list(runner, check_ended, counts, NULL) == DPOT_OK, "listing failed");
+        demand(runner_list(runner, NULL, check_ended, counts, NULL) == DPOT_OK, "listing failed");
         demand(counts[JOB_FAILED] == 0, "a job failed");
         if (counts[JOB_DONE] + counts[JOB_CANCELLED] == n_jobs) {
             demand(counts[JOB_DONE] == n_jobs / 2, "a job that may end was cancelled");
@@ -158,7 +159,7 @@ int main(void)
         wait_for_all(turn * N_ADMINS * N_JOBS);
         runner_close(runner);
     }
-    demand(store_list_jobs(store, check_artifact, NULL, NULL) == DPOT_OK, "listing failed");
+    demand(store_list_jobs(store, NULL, check_artifact, NULL, NULL) == DPOT_OK, "listing failed");
     json_decref(brief);
     json_decref(endless);
     registry_free(registry);

@@ -7,6 +7,7 @@
 #include "files/output.h"
 #include "tool/shared/campaign_file.h"
 #include "tool/shared/options.h"
+#include "tool/shared/paging.h"
 #include "tool/shared/revision.h"
 
 #include <stdio.h>
@@ -123,9 +124,16 @@ const struct command command_campaign_create = {
 
 /* ---- list ---- */
 
+static const struct option list_options[] = {
+    PAGING_OPTIONS,
+    REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
+    {NULL, NULL, NULL},
+};
+
 static dpot_status run_list(struct run *run)
 {
-    const dpot_status status = remote_admin(run, "GET", "/v1/admin/campaigns", NULL);
+    const dpot_status status = paging_list(run, "/v1/admin/campaigns", "campaigns");
     const json_t *campaigns = json_object_get(run->result, "campaigns");
     if (status == DPOT_OK && !run->is_json && json_array_size(campaigns) == 0) {
         (void)json_object_clear(run->result);
@@ -137,9 +145,12 @@ static dpot_status run_list(struct run *run)
 const struct command command_campaign_list = {
     .name = "campaign list",
     .summary = "the campaigns of a server",
-    .details = "Keys: campaigns [{id, revision, hash, name, state, created}].",
+    .details =
+        "One row a revision, the newest campaign first. Keys: campaigns [{id, revision, hash,\n"
+        "name, state, created, damage (of its reports: a sentence, or null)}]; next (for --after,\n"
+        "if --limit has cut the list).",
     .example = "dpot campaign list --server https://pool.example.org",
-    .options = admin_options,
+    .options = list_options,
     .run = run_list,
 };
 

@@ -2,6 +2,7 @@
 #include "tool/shared/commands.h"
 
 #include "tool/shared/options.h"
+#include "tool/shared/paging.h"
 #include "tool/shared/progress.h"
 #include "tool/shared/revision.h"
 
@@ -324,9 +325,16 @@ static json_t *shorten(const json_t *job)
     return row;
 }
 
+static const struct option list_options[] = {
+    PAGING_OPTIONS,
+    REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
+    {NULL, NULL, NULL},
+};
+
 static dpot_status run_list(struct run *run)
 {
-    const dpot_status status = remote_admin(run, "GET", "/v1/admin/jobs", NULL);
+    const dpot_status status = paging_list(run, "/v1/admin/jobs", "jobs");
     if (status != DPOT_OK || run->is_json) {
         return status;
     }
@@ -347,9 +355,9 @@ static dpot_status run_list(struct run *run)
 const struct command command_job_list = {
     .name = "job list",
     .summary = "the jobs of a server, the newest first",
-    .details = "Keys: jobs [as dpot job start], at most 1000.",
-    .example = "dpot job list --server https://pool.example.org",
-    .options = admin_options,
+    .details = "Keys: jobs [as dpot job start]; next (for --after, if --limit has cut the list).",
+    .example = "dpot job list --limit 20 --server https://pool.example.org",
+    .options = list_options,
     .run = run_list,
 };
 

@@ -130,6 +130,7 @@ static const struct {
 } meanings[] = {
     {400, DPOT_ERR_MALFORMED}, {401, DPOT_ERR_DENIED}, {403, DPOT_ERR_DENIED},
     {404, DPOT_ERR_NOT_FOUND}, {409, DPOT_ERR_CLOSED}, {413, DPOT_ERR_TOO_LARGE},
+    {429, DPOT_ERR_STATE},
 };
 
 static dpot_status status_of_http(int http_status)

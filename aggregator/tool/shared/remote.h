@@ -40,7 +40,7 @@ void remote_close(struct remote *remote); /* wipes the token */
 
 /* One request, `body` (JSON) may be NULL. The body of a 200, 201 or 202 is appended to `out`, which
  * bounds it. Other HTTP statuses fail with the server's message (400, 404, 413: data; 401, 403:
- * denied; 409: not ready; others: server). */
+ * denied; 409, 429: not ready; others: server). */
 DPOT_WARN_UNUSED dpot_status remote_call(struct remote *remote, const char *method,
                                          const char *path, const char *body, struct dpot_buf *out);
 

@@ -378,3 +378,29 @@ Test(store_faults, a_server_short_of_memory_loses_nothing_and_continues)
     cr_assert_gt(n, 20);
     cr_log_info("%zu runs, up to allocation %zu", n, shortage.at);
 }
+
+/* A set that grows while it is filled copies its ids a dozen times. */
+Test(store_faults, a_start_makes_the_set_of_ids_in_one_piece)
+{
+    enum { N = 20000 };
+    static struct dpot_report many[N];
+    static enum dpot_report_status statuses[N];
+    static const uint8_t is_refused[N];
+    struct store_append append = {
+        .n_reports = N, .reports = many, .is_refused = is_refused, .statuses = statuses};
+    struct store_id_usage usage;
+    disk_copy(seed, folder);
+    rig_resume(&rig, url);
+    memcpy(append.hash, rig.record.hash, sizeof append.hash);
+    for (uint32_t i = 0; i < N; i++) {
+        many[i] = fixture_report(i);
+    }
+    cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_OK);
+    rig_reopen(&rig, url);
+    test_heap_fail_at(0, false);
+    cr_assert_eq(store_load_ids(rig.store, NULL), DPOT_OK);
+    cr_assert_lt(test_heap_count(), 1500, "%zu allocations", test_heap_count());
+    store_get_id_usage(rig.store, &usage);
+    cr_assert_eq(usage.n_ids, N);
+    rig_release(&rig);
+}

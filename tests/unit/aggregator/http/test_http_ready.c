@@ -1,4 +1,4 @@
-/* What GET /readyz and the metrics say of keys and damaged reports, and to whom. */
+/* What GET /readyz and the metrics say of seal keys. */
 #include "unit/aggregator/http/rig.h"
 
 #include <criterion/criterion.h>

@@ -337,7 +337,7 @@ Test(runner, the_list_shows_the_present_progress)
     struct job_record listed = {.n_done = 0};
     const struct job_record job = start("base-measure", ENDLESS);
     (void)wait_for_progress(&job);
-    cr_assert_eq(runner_list(runner, find_running, &listed, NULL), DPOT_OK);
+    cr_assert_eq(runner_list(runner, NULL, find_running, &listed, NULL), DPOT_OK);
     cr_assert_arr_eq(listed.id, job.id, JOB_ID_LEN);
     cr_assert_gt(listed.n_done, 0);
     cr_assert_eq(listed.n_total, 1000000000);
@@ -530,7 +530,7 @@ Test(runner, a_job_keeps_its_revision_when_another_one_opens)
     (void)open_revision_2();
     cr_assert_eq(get(&blocker).revision, 1);
     cr_assert_eq(get(&blocker).revision_state, REVISION_CLOSED, "as it is now, while it runs");
-    cr_assert_eq(runner_list(runner, find_running, &listed, NULL), DPOT_OK);
+    cr_assert_eq(runner_list(runner, NULL, find_running, &listed, NULL), DPOT_OK);
     cr_assert_eq(listed.revision_state, REVISION_CLOSED);
     cr_assert_eq(cancel(&blocker, NULL), DPOT_OK);
     const struct job_record done = wait_for(&job, JOB_DONE);

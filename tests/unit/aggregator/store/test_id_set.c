@@ -131,6 +131,38 @@ Test(id_set, at_most_64_bytes_an_id_at_any_moment)
     cr_assert_eq(held, 0);
 }
 
+Test(id_set, a_reserved_set_does_not_grow_while_it_is_filled)
+{
+    struct test_allocator t;
+    struct id_set set;
+    test_allocator_init(&t);
+    id_set_init(&set, &t.allocator);
+    id_set_reserve(&set, 50000);
+    const size_t n_calls = t.n_calls;
+    add_ids(&set, 0, 50000);
+    cr_assert_leq(t.n_calls - n_calls, 3, "a table in thousands of sets has four deviations more");
+    cr_assert_leq(id_set_bytes(&set), (size_t)32 * 50000);
+    id_set_release(&set);
+    cr_assert_eq(t.bytes, 0);
+}
+
+Test(id_set, without_memory_for_its_tables_a_reserved_set_grows)
+{
+    struct test_allocator t;
+    struct id_set set;
+    for (size_t n = 1; n <= 10; n++) {
+        test_allocator_init(&t);
+        id_set_init(&set, &t.allocator);
+        test_allocator_fail_at(&t, n);
+        id_set_reserve(&set, 1000);
+        test_allocator_fail_at(&t, 0);
+        add_ids(&set, 0, 1000);
+        cr_assert_eq(set.n_used, 1000);
+        id_set_release(&set);
+        cr_assert_eq(t.bytes, 0);
+    }
+}
+
 Test(id_set, without_memory_nothing_changes)
 {
     struct test_allocator t;

@@ -126,6 +126,52 @@ Test(job, the_list_is_a_table_with_the_progress)
     answer_text("200 OK", "{\"jobs\":[]}", "job list", 0, "0");
 }
 
+static void list_pages(const char *arguments, int exit_code, const char *printed)
+{
+    static const char older[] = "{\"jobs\":[{\"id\":\"a2\"},{\"id\":\"a1\"}],\"next\":null}";
+    static const char newest[] = "{\"jobs\":[{\"id\":\"a4\"},{\"id\":\"a3\"}],\"next\":\"a3\"}";
+    static const char second[] = "{\"jobs\":[{\"id\":\"a2\"}],\"next\":\"a2\"}";
+    static const struct canned_answer answers[] = {
+        {"/v1/admin/jobs", "200 OK", newest, sizeof newest - 1},
+        {"/v1/admin/jobs?limit=3", "200 OK", newest, sizeof newest - 1},
+        {"/v1/admin/jobs?after=a3", "200 OK", older, sizeof older - 1},
+        {"/v1/admin/jobs?limit=1&after=a3", "200 OK", second, sizeof second - 1},
+    };
+    struct canned_server server;
+    struct process p;
+    char text[512];
+    canned_server_start_answers(&server, answers, sizeof answers / sizeof answers[0]);
+    (void)snprintf(text, sizeof text, "job list --json %s --server %s", arguments, server.url);
+    process_run(&p, text);
+    canned_server_stop(&server);
+    cr_assert_eq(p.exit_code, exit_code, "%s: %d %s", arguments, p.exit_code, p.err);
+    cr_assert_str_eq(exit_code == 0 ? p.out : "", printed);
+}
+
+Test(job, the_list_follows_every_page_or_ends_at_its_limit)
+{
+    list_pages("", 0,
+               "{\"jobs\":[{\"id\":\"a4\"},{\"id\":\"a3\"},{\"id\":\"a2\"},{\"id\":\"a1\"}],"
+               "\"next\":null}\n");
+    list_pages("--limit 3", 0,
+               "{\"jobs\":[{\"id\":\"a4\"},{\"id\":\"a3\"},{\"id\":\"a2\"}],\"next\":\"a2\"}\n");
+    list_pages("--after a3", 0, "{\"jobs\":[{\"id\":\"a2\"},{\"id\":\"a1\"}],\"next\":null}\n");
+    list_pages("--limit 0", 2, "");
+    list_pages("--after x&y", 2, "");
+}
+
+Test(job, a_server_without_pages_is_listed_all_the_same)
+{
+    answer_text("200 OK", "{\"jobs\":[{\"id\":\"a1\"}]}", "job list --json", 0,
+                "{\"jobs\":[{\"id\":\"a1\"}],\"next\":null}");
+}
+
+Test(job, a_full_queue_is_not_ready)
+{
+    answer_text("429 Too Many Requests", "{\"error\":\"100 jobs wait already\"}",
+                "job start estimate --campaign " ID, 7, "100 jobs wait already");
+}
+
 /* ---- artifacts ---- */
 
 static struct dpot_buf encode(const struct dpot_artifact *artifact, char digest[65])
