@@ -28,7 +28,7 @@ static const struct option options[] = {
     {"sphere", "d 1..4096",
      "the unit sphere S^d of d + 1 coordinates, in closed form; with --power and --epsilon"},
     {"epsilon", "E (0,100]", "privacy parameter (with --sphere at most 40)"},
-    {"method", "certified|mirror|uniform|given", "default certified; above 600 points mirror"},
+    {"method", "certified|mirror|uniform|given", "default certified; mirror beyond 600 points"},
     {"gap", "G [0,1]",
      "stop at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
     {"max-iterations", "N 1..1000000000",

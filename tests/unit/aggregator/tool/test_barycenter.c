@@ -247,7 +247,7 @@ static void write_shapes(void)
 {
     static char text[4 * 32 * 72];
     for (int shape = 0; shape < 4; shape++) {
-        char name[16];
+        char name[32];
         size_t at = 0;
         for (int i = 0; i < 32; i++) {
             for (int j = 0; j < 32; j++) {
