@@ -142,7 +142,7 @@ static dpot_status read_numbers(struct barycenter_job *job)
         status = option_number(run, "sweep-tol", 0, 1, &job->inner_tol);
     }
     if (status == DPOT_OK && option_is_given(run, "float32") && job->inner_tol > 0) {
-        status = option_check_float32(run, "inner-tol", job->inner_tol);
+        status = option_check_float32(run, "sweep-tol", job->inner_tol);
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "max-iterations", 1, BARYCENTER_ITERATIONS_MAX, &job->outer);

@@ -415,7 +415,7 @@ const struct command command_base_measure = {
         "             times the lower quartile of the costs.\n"
         "Without --method it is certified up to 600 output points (those that a symmetry ties\n"
         "count once: a 60 x 60 grid is 465), and mirror above that, with costs out of range or\n"
-        "with --trajectory; the key method says which.\n"
+        "with --trajectory-out; the key method says which.\n"
         "  given      reports on --given F, unchanged\n"
         "With --users, every method starts at the best uniform measure, continues with\n"
         "stochastic mirror descent and never ends above its start; certified (the default) adds\n"

@@ -6,7 +6,7 @@
 
 #define PAGING_LIMIT_MAX 1000000000
 #define PAGING_OPTIONS                                                                             \
-    {"limit", "N 1..1000000000", "only so many, the newest (default: all)"},                                     \
+    {"limit", "N 1..1000000000", "only so many, the newest (default: all)"},                       \
     {                                                                                              \
         "after", "NEXT", "only those that follow: next of an earlier list with --limit"            \
     }

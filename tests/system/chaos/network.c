@@ -23,10 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_MAX (1u << 20)
 #define LINE_SIZE 128
+#define KEY_TRIES 100 /* of 100 ms */
 
 /* The failures of a POST in per cent; the rest passes. */
 enum conduct { PASS, LOSE, RESET_AFTER, RESET_BEFORE, SAY_503, SAY_429, TWICE, CUT };
@@ -83,7 +85,7 @@ static void write_line(const char *line, int len)
 }
 
 /* Keys are added meanwhile, so they are read again for each body. */
-static bool open_body(struct connection *c)
+static bool try_keys(struct connection *c)
 {
     struct server_keys keys;
     uint8_t id[DPOT_SEAL_KEY_ID_LEN];
@@ -100,6 +102,18 @@ static bool open_body(struct connection *c)
                                        secret->secret_key, NULL, &c->batch, &error) == DPOT_OK;
     }
     server_keys_wipe(&keys);
+    return is_open;
+}
+
+/* A device may use a new key before its copy is here, or while it is being written. */
+static bool open_body(struct connection *c)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    bool is_open = try_keys(c);
+    for (int n = 0; n < KEY_TRIES && !is_open; n++) {
+        (void)nanosleep(&pause, NULL);
+        is_open = try_keys(c);
+    }
     return is_open;
 }
 

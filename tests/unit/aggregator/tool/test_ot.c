@@ -224,7 +224,7 @@ Test(ot, float32_is_named_where_it_cannot_reach_the_tolerance)
     write_text("x.csv", "0,0\n1,2\n2,1\n");
     expect_exit("ot --x x.csv --y x.csv --metric euclidean --lambda 0.1 --float32 --tol 1e-12", 2,
                 "--tol is 1e-12, and float32 cannot reach it");
-    expect_exit("barycenter --group x.csv --support 2 --lambda 0.1 --float32 --inner-tol 1e-12 "
+    expect_exit("barycenter --group x.csv --support 2 --lambda 0.1 --float32 --sweep-tol 1e-12 "
                 "--out b.csv",
                 2, "--sweep-tol is 1e-12, and float32 cannot reach it");
 }
