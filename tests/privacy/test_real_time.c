@@ -49,7 +49,7 @@ static void tear_down(void)
     authority_release(&authority);
 }
 
-TestSuite(real_time, .init = set_up, .fini = tear_down, .timeout = 300);
+TestSuite(real_time, .init = set_up, .fini = tear_down);
 
 /* The horizon of the last charge, plus the delay of the last slot. */
 static int64_t last_due_ms(const struct world *w)

@@ -18,7 +18,7 @@ static void tear_down(void)
     pairs_release(&pairs);
 }
 
-TestSuite(silence, .fini = tear_down, .timeout = 120);
+TestSuite(silence, .fini = tear_down);
 
 static const char *const points[] = {"wpm",         "wpm-exact",  "kpm", "wpm-sample-first",
                                      "exponential", "wpm-sphere", NULL};

@@ -16,8 +16,14 @@
 #define EXIT_STOPPED 99
 #define EXIT_LEAKED 98
 
-/* The leak checker's, if there is one. */
+#define CHANGES_MAX 1024
+
+/* The sanitizer's, if there is one. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+/* By how many bytes the heap changed in the scenes that were searched for leaks. */
+static size_t changes[CHANGES_MAX], n_changes;
 
 /* Recursive: what the model itself writes passes through disk_calls.c too. */
 static pthread_mutex_t mutex;
@@ -195,12 +201,14 @@ static void take_over(const char *folder, enum test_loss loss)
 /* The result that the process writes at its end. */
 struct ending {
     size_t n_operations;
-    unsigned char is_hit;
+    size_t change; /* of the heap, in bytes, if it was searched for leaks */
+    unsigned char is_hit, is_new_change;
 };
 
-static void report_ending(void)
+static void report_ending(struct ending ending)
 {
-    const struct ending ending = {disk_state.n_operations, disk_state.is_hit};
+    ending.n_operations = disk_state.n_operations;
+    ending.is_hit = disk_state.is_hit;
     disk_must(write(disk_state.out, &ending, sizeof ending) == (ssize_t)sizeof ending);
 }
 
@@ -213,7 +221,7 @@ static void stop(void)
         leave(
             disk_state.plan.loss); /* writes outside of the folder, which are passed on unchanged */
     }
-    report_ending();
+    report_ending((struct ending){0});
     _exit(EXIT_STOPPED);
 }
 
@@ -269,6 +277,29 @@ void disk_report(unsigned char what)
     disk_must(write(disk_state.out, &what, 1) == 1);
 }
 
+static size_t heap_bytes(void)
+{
+    return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes() : 0;
+}
+
+static bool is_searched(size_t change)
+{
+    size_t i = 0;
+    while (i < n_changes && changes[i] != change) {
+        i++;
+    }
+    return i < n_changes;
+}
+
+/* A search stops all threads and reads all memory: it is made once for each change of the heap, not
+ * in each of hundreds of children. A leak changes the heap by another size. */
+static bool leaks_after(size_t bytes_before, struct ending *ending)
+{
+    ending->change = heap_bytes() - bytes_before;
+    ending->is_new_change = __lsan_do_recoverable_leak_check && !is_searched(ending->change);
+    return ending->is_new_change && __lsan_do_recoverable_leak_check() != 0;
+}
+
 static void live(const char *folder, const struct disk_plan *plan, void (*scene)(void *ctx),
                  void *ctx, int out)
 {
@@ -277,14 +308,15 @@ static void live(const char *folder, const struct disk_plan *plan, void (*scene)
     disk_state.out = out;
     walk(folder, adopt_entry, NULL);
     (void)snprintf(disk_state.folder, sizeof disk_state.folder, "%s", folder);
+    struct ending ending = {0};
+    const size_t bytes = heap_bytes();
     scene(ctx);
-    const bool leaks =
-        __lsan_do_recoverable_leak_check != NULL && __lsan_do_recoverable_leak_check() != 0;
+    const bool leaks = leaks_after(bytes, &ending);
     disk_lock();
     if (plan->loss != TEST_KILL) {
         leave(plan->loss);
     }
-    report_ending();
+    report_ending(ending);
     _exit(leaks ? EXIT_LEAKED : 0);
 }
 
@@ -303,6 +335,9 @@ static void ignore_report(int in, struct disk_outcome *outcome)
         outcome->n_reported -= sizeof ending;
         memcpy(&ending, outcome->reported + outcome->n_reported, sizeof ending);
         outcome->n_operations = ending.n_operations;
+        if (ending.is_new_change == 1 && n_changes < CHANGES_MAX) {
+            changes[n_changes++] = ending.change;
+        }
         outcome->is_hit = ending.is_hit == 1;
     }
 }

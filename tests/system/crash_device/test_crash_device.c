@@ -191,7 +191,7 @@ static void tear_down(void)
     authority_release(&authority);
 }
 
-TestSuite(crash_device, .init = set_up, .fini = tear_down, .timeout = 300);
+TestSuite(crash_device, .init = set_up, .fini = tear_down);
 
 /* In a child: opens, enrolls, submits, pumps. True if it was killed before the end. */
 static bool live_in_a_child(size_t kill_at, bool kills_after_charge)

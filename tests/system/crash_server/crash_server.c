@@ -155,7 +155,7 @@ static void tear_down(void)
     fixture_remove(folder);
 }
 
-TestSuite(crash_server, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(crash_server, .init = set_up, .fini = tear_down);
 
 /* Seals and posts reports first, ...; returns the HTTP status, or 0 if the connection failed. */
 static int post(uint32_t first, size_t n, enum dpot_report_status *statuses)

@@ -13,7 +13,7 @@ device() { # COMMAND NAME [OPTION...]
 }
 doctor() { "$bin/dpotd" doctor --config "$dir/server/dpotd.json"; }
 # must end by itself
-serve() { timeout 60 "$bin/dpotd" serve --config "$dir/server/dpotd.json" --listen 127.0.0.1:0; }
+serve() { timeout 900 "$bin/dpotd" serve --config "$dir/server/dpotd.json" --listen 127.0.0.1:0; }
 
 # ---- a server with reports, and two devices: one answered, one with a pending report ----
 

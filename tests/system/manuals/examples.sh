@@ -92,7 +92,7 @@ run() {
     esac
     sed -i "s|3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2|$id|g" example
     [ -s example ] || echo 'false # no example' >example
-    if timeout 200 sh -e example >out 2>err </dev/null; then
+    if timeout 900 sh -e example >out 2>err </dev/null; then
         passed=$((passed + 1))
     else
         echo "FAILED $1: exit $?"

@@ -23,11 +23,11 @@ attempt() {
         ln -s ../many.csv ../others.csv ../some.csv ../users.csv ../devices.csv ../spec.json ../box.json $folder
     done
     bar="^$1 \[[#.]{20}\] +[0-9]+% +[0-9]+ s (left|so far)"
-    (cd terminal && exec timeout 90 script -qefc "$3" typescript) </dev/null >/dev/null 2>&1 &
+    (cd terminal && exec timeout 900 script -qefc "$3" typescript) </dev/null >/dev/null 2>&1 &
     first=$!
-    (cd plain && exec timeout 90 $3) </dev/null >/dev/null 2>plain/lines &
+    (cd plain && exec timeout 900 $3) </dev/null >/dev/null 2>plain/lines &
     second=$!
-    (cd quiet && exec timeout 90 $3 --quiet) </dev/null >/dev/null 2>quiet/lines &
+    (cd quiet && exec timeout 900 $3 --quiet) </dev/null >/dev/null 2>quiet/lines &
     third=$!
     is_ended=no
     for turn in $(seq 1 "$4"); do

@@ -166,7 +166,7 @@ static void tear_down(void)
     fixture_remove(folder);
 }
 
-TestSuite(second_revision, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(second_revision, .init = set_up, .fini = tear_down);
 
 /* ---- the devices ---- */
 

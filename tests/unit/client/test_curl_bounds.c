@@ -28,7 +28,7 @@ static void tear_down(void)
     dpot_transport_curl_free(transport);
 }
 
-TestSuite(curl_bounds, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(curl_bounds, .init = set_up, .fini = tear_down);
 
 static dpot_status take(void *sink, const void *data, size_t len)
 {

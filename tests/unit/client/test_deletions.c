@@ -47,7 +47,7 @@ static void tear_down(void)
     authority_release(&authority);
 }
 
-TestSuite(deletions, .init = set_up, .fini = tear_down, .timeout = 60);
+TestSuite(deletions, .init = set_up, .fini = tear_down);
 
 /* One report was accepted, one waits, and the server has sent a Retry-After. */
 static void live(void)

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-TestSuite(delivery, .init = delivery_set_up, .fini = delivery_tear_down, .timeout = 120);
+TestSuite(delivery, .init = delivery_set_up, .fini = delivery_tear_down);
 
 /* ---- every status ---- */
 

@@ -32,7 +32,7 @@ static void tear_down(void)
     authority_release(&authority);
 }
 
-TestSuite(disk_faults, .init = set_up, .fini = tear_down, .timeout = 300);
+TestSuite(disk_faults, .init = set_up, .fini = tear_down);
 
 /* What distinguishes reports. */
 static void digest(const struct received *r, uint8_t out[DPOT_HASH_LEN])

@@ -27,7 +27,7 @@ static void tear_down(void)
     authority_release(&authority);
 }
 
-TestSuite(spool_cap, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(spool_cap, .init = set_up, .fini = tear_down);
 
 static size_t spool_len(void)
 {

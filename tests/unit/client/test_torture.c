@@ -19,7 +19,7 @@ static void tear_down(void)
     authority_release(&authority);
 }
 
-TestSuite(torture, .init = set_up, .fini = tear_down, .timeout = 900);
+TestSuite(torture, .init = set_up, .fini = tear_down);
 
 struct tally {
     size_t n_lives;
@@ -277,7 +277,7 @@ static void set_up_vectors(void)
     authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
 }
 
-TestSuite(torture_vectors, .init = set_up_vectors, .fini = tear_down, .timeout = 900);
+TestSuite(torture_vectors, .init = set_up_vectors, .fini = tear_down);
 
 Test(torture_vectors, no_cut_anywhere_makes_a_second_report_or_an_uncharged_one)
 {

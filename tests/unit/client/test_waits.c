@@ -8,7 +8,7 @@
 
 #define PAUSE_LEN ((size_t)456)
 
-TestSuite(waits, .init = delivery_set_up, .fini = delivery_tear_down, .timeout = 120);
+TestSuite(waits, .init = delivery_set_up, .fini = delivery_tear_down);
 
 /* ---- Retry-After ---- */
 

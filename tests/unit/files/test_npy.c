@@ -180,7 +180,7 @@ Test(npy, fortran_order_is_read_by_rows)
 }
 
 /* 200000 entries are more than are allocated before any has come. */
-Test(npy, a_large_array_from_a_pipe_is_that_of_the_file, .timeout = 60)
+Test(npy, a_large_array_from_a_pipe_is_that_of_the_file)
 {
     enum { N = 200000 };
     double *values = calloc(N, sizeof *values);

@@ -180,7 +180,7 @@ Test(npz, the_names_in_an_error_are_few_and_none_for_private_data)
     cr_assert_null(strstr(error.text, "letters"));
 }
 
-Test(npz, an_archive_from_a_pipe_or_packed_again_is_read, .timeout = 60)
+Test(npz, an_archive_from_a_pipe_or_packed_again_is_read)
 {
     struct archive a = {.len = 0};
     add_array(&a, "x.npy", DEFLATED, 9);

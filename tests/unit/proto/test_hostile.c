@@ -23,7 +23,7 @@ static void stop(void)
     dpot_buf_release(&bytes);
 }
 
-TestSuite(hostile, .init = start, .fini = stop, .timeout = 120);
+TestSuite(hostile, .init = start, .fini = stop);
 
 static dpot_status decode_campaign(void)
 {

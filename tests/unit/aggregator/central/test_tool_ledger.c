@@ -164,7 +164,7 @@ static size_t size_of_ledger(void)
     return stat(folder_path("l"), &info) == 0 ? (size_t)info.st_size : 0;
 }
 
-Test(ledger_tool, a_run_killed_after_its_charge_stays_charged, .timeout = 60)
+Test(ledger_tool, a_run_killed_after_its_charge_stays_charged)
 {
     static const char run[] =
         "central coreset --data pipe.csv --out out.csv --epsilon 0.5 " BOX BEGIN;

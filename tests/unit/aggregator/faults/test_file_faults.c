@@ -86,7 +86,7 @@ static void tear_down(void)
     fixture_remove(home);
 }
 
-TestSuite(file_faults, .init = set_up, .fini = tear_down, .timeout = 300);
+TestSuite(file_faults, .init = set_up, .fini = tear_down);
 
 static void path_of(char path[2 * FIXTURE_PATH_SIZE], const char *where, const struct kind *kind)
 {

@@ -32,7 +32,7 @@ static void tear_down(void)
     fixture_remove(home);
 }
 
-TestSuite(install_faults, .init = set_up, .fini = tear_down, .timeout = 300);
+TestSuite(install_faults, .init = set_up, .fini = tear_down);
 
 static const char *path_in(const char *where, const char *name)
 {

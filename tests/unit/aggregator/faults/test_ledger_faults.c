@@ -20,7 +20,7 @@ static void tear_down(void)
     fixture_remove(home);
 }
 
-TestSuite(ledger_faults, .init = set_up, .fini = tear_down, .timeout = 300);
+TestSuite(ledger_faults, .init = set_up, .fini = tear_down);
 
 static dpot_status charge(struct dpot_error *error)
 {

@@ -73,7 +73,7 @@ static void tear_down(void)
     fixture_remove(home);
 }
 
-TestSuite(store_faults, .init = set_up, .fini = tear_down, .timeout = 300);
+TestSuite(store_faults, .init = set_up, .fini = tear_down);
 
 /* ---- the scene ---- */
 

@@ -87,7 +87,7 @@ static void tear_down(void)
     fixture_remove(home);
 }
 
-TestSuite(tool_memory, .init = set_up, .fini = tear_down, .timeout = 600);
+TestSuite(tool_memory, .init = set_up, .fini = tear_down);
 
 struct shortage {
     size_t command, at;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(atoms);
-
 static double *make_points(size_t n, size_t dim, double width)
 {
     double *points = calloc(n * dim, sizeof *points);

@@ -5,8 +5,6 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-TestSuite(settings);
-
 static struct settings read(const char *text, enum dpot_noise noise, size_t dim, size_t n)
 {
     struct settings settings;

@@ -11,8 +11,6 @@
 #define COLS 6
 #define SIZE (ROWS * COLS)
 
-TestSuite(transform_matrix);
-
 static void make(struct transform_matrix *m, uint32_t *keep, uint32_t n_keep)
 {
     struct dpot_error error = {{0}};

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-TestSuite(http_crowd, .init = http_set_up, .fini = http_tear_down, .timeout = 120);
+TestSuite(http_crowd, .init = http_set_up, .fini = http_tear_down);
 
 #define N_IDLE 10000
 #define SPARE 200                           /* other descriptors */

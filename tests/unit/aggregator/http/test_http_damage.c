@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(http_damage, .init = whole_set_up, .fini = whole_tear_down, .timeout = 120);
+TestSuite(http_damage, .init = whole_set_up, .fini = whole_tear_down);
 
 /* Every block is rotated by a byte, and back. */
 #define ROTATED(first, rest) "UPDATE block SET reports = CAST(" first " || " rest " AS BLOB)"

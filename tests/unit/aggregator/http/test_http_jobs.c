@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-TestSuite(http_jobs, .init = whole_set_up, .fini = whole_tear_down, .timeout = 120);
+TestSuite(http_jobs, .init = whole_set_up, .fini = whole_tear_down);
 
 static void expect_error(json_t *answer, const char *word)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(http_lists, .init = whole_set_up, .fini = whole_tear_down, .timeout = 120);
+TestSuite(http_lists, .init = whole_set_up, .fini = whole_tear_down);
 
 #define ROWS_MAX 200
 #define KEY_SIZE (2 * DPOT_HASH_LEN + 1)

@@ -18,7 +18,7 @@ static void tear_down(void)
     tally_free(tally);
 }
 
-TestSuite(http_log, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(http_log, .init = set_up, .fini = tear_down);
 
 static void end_log(int64_t patience_ms)
 {

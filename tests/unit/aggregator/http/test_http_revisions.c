@@ -81,7 +81,7 @@ static void set_up(void)
     post(SECOND_FROM, N_SECOND);
 }
 
-TestSuite(http_revisions, .init = set_up, .fini = http_tear_down, .timeout = 60);
+TestSuite(http_revisions, .init = set_up, .fini = http_tear_down);
 
 static void expect_export(const char *tail, uint32_t from, size_t n)
 {

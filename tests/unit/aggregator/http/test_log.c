@@ -13,8 +13,6 @@
 
 #define MANY_MS 60000
 
-TestSuite(log, .timeout = 120);
-
 static struct test_clock watch;
 static struct log logger;
 

@@ -34,7 +34,7 @@ static void tear_down(void)
     store_close(store);
 }
 
-TestSuite(barycenter_job, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(barycenter_job, .init = set_up, .fini = tear_down);
 
 /* ---- campaigns ---- */
 

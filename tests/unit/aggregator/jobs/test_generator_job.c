@@ -59,7 +59,7 @@ static void tear_down(void)
     fixture_remove(folder);
 }
 
-TestSuite(generator_job, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(generator_job, .init = set_up, .fini = tear_down);
 
 static struct snapshot take_snapshot(void)
 {

@@ -78,7 +78,7 @@ static void tear_down(void)
     fixture_remove(folder);
 }
 
-TestSuite(runner, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(runner, .init = set_up, .fini = tear_down);
 
 static dpot_status try_start(const char *kind, const char *given, struct job_record *record,
                              struct dpot_error *error)

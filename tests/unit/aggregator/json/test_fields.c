@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-TestSuite(json_fields);
-
 enum shape { ROUND = 1, SQUARE = 2 };
 enum { LARGE = 1, SMALL = 2 };
 

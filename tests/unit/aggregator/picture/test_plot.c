@@ -158,7 +158,7 @@ Test(plot, tables_come_from_standard_input_too)
 }
 
 /* The header is read once: a second reading would wait for another writer. */
-Test(plot, a_named_pipe_is_read_once, .timeout = 60)
+Test(plot, a_named_pipe_is_read_once)
 {
     cr_assert_eq(mkfifo(folder_path("pipe.csv"), 0600), 0);
     const pid_t writer = fork();

@@ -203,7 +203,7 @@ static int create_campaign(const char *url, const char *token)
     return status_of(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec);
 }
 
-Test(dpotd, a_file_at_its_limit_is_503_and_the_server_continues, .timeout = 120)
+Test(dpotd, a_file_at_its_limit_is_503_and_the_server_continues)
 {
     char url[128], token[TOKEN_SIZE];
     int status = 201;

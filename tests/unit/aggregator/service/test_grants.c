@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-TestSuite(grants, .init = dpotd_set_up, .fini = dpotd_tear_down, .timeout = 120);
+TestSuite(grants, .init = dpotd_set_up, .fini = dpotd_tear_down);
 
 /* ---- open files ---- */
 

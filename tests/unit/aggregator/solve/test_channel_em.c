@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-TestSuite(channel_em, .timeout = 60);
-
 static struct channel_em_result run(size_t n_inputs, size_t n_outputs, const double *channel,
                                     const double *counts, size_t max_iterations, double tol)
 {

@@ -11,8 +11,6 @@
 #define SCALE 1.0
 #define SPIKE 2.0
 
-TestSuite(generator_train);
-
 static int compare(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;

@@ -16,7 +16,7 @@ static void write_case(void)
     write_text("years.csv", "2019,2020\n1,2\n3,4\n");
 }
 
-TestSuite(columns, .init = write_case, .fini = folder_remove, .timeout = 120);
+TestSuite(columns, .init = write_case, .fini = folder_remove);
 
 static void expect_text(const char *name, const char *text)
 {

@@ -50,7 +50,7 @@ static void write_case(void)
     write_text("data.csv", text);
 }
 
-TestSuite(groups, .init = write_case, .fini = folder_remove, .timeout = 120);
+TestSuite(groups, .init = write_case, .fini = folder_remove);
 
 static void read_array(const char *name, struct array *array)
 {

@@ -10,7 +10,7 @@
 
 #define FAR_TOO_LONG_MS 25000
 
-TestSuite(tool_delivery, .init = tool_set_up, .fini = tool_tear_down, .timeout = 120);
+TestSuite(tool_delivery, .init = tool_set_up, .fini = tool_tear_down);
 
 static void assert_counts(double submitted, double pending)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(tool_refusals, .init = tool_set_up, .fini = tool_tear_down, .timeout = 120);
+TestSuite(tool_refusals, .init = tool_set_up, .fini = tool_tear_down);
 
 static void assert_says(const char *words)
 {

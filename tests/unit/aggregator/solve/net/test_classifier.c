@@ -192,7 +192,7 @@ static float *read_images(const char *name, size_t n)
     return x;
 }
 
-Test(classifier, measures_real_digits, .timeout = 600)
+Test(classifier, measures_real_digits)
 {
     if (!getenv("DATA")) {
         cr_skip_test("DATA names no folder of digits");
