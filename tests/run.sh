@@ -45,8 +45,8 @@ count_tests() {
 
 run_suites() {
     log=build/$1/ctest.log
-    # devices wait until they may send
-    { ctest --test-dir "build/$1" --output-on-failure --parallel $((jobs + 1)) 2>&1
+    # More tests than cores, since devices wait until they may send. The limit only ends what hangs.
+    { ctest --test-dir "build/$1" --output-on-failure --parallel $((jobs + 1)) --timeout 900 2>&1
         echo $? >"$log.status"; } | tee "$log"
     note "$1: $(grep 'tests passed' "$log" || echo 'ctest did not finish'); $(count_tests "$1")"
     [ "$(cat "$log.status")" -eq 0 ]
