@@ -16,11 +16,6 @@
 
 #define STDERR_PATIENCE_MS 1000
 
-static void print_note(const char *sentence)
-{
-    (void)fprintf(stderr, "dpotd: %s\n", sentence);
-}
-
 /* The file appears whole or not at all. */
 static dpot_status write_ready_file(const char *path, const char *url, struct dpot_error *error)
 {
@@ -103,10 +98,10 @@ static void clear_remains(void *ctx)
     backup_sweep(start->config);
 }
 
-static dpot_status serve(struct run *run, const struct config *config)
+static dpot_status serve(struct run *run, const struct config *config, const char *notes)
 {
     struct start start = {config, run};
-    const struct service_hooks hooks = {.on_owned = clear_remains, .ctx = &start};
+    const struct service_hooks hooks = {.notes = notes, .on_owned = clear_remains, .ctx = &start};
     const char *ready_file = option_text(run, "ready-file");
     struct service *service = NULL;
     struct dpot_error loss = {{0}};
@@ -138,15 +133,16 @@ static dpot_status serve(struct run *run, const struct config *config)
 static dpot_status run_serve(struct run *run)
 {
     struct config config;
+    char notes[GRANTS_NOTES_SIZE];
     dpot_status status = command_read_config(run, &config);
     if (status == DPOT_OK) {
-        status = grants_fit(&config, print_note, &run->error);
+        status = grants_fit(&config, notes, &run->error);
     }
-    if (status != DPOT_OK) {
+    if (status == DPOT_OK) {
+        status = serve(run, &config, notes);
+    } else {
         remove_ready_file(run);
-        return status;
     }
-    status = serve(run, &config);
     if (status != DPOT_OK) {
         give_up_blocked_stderr();
     }

@@ -4,6 +4,7 @@
 
 #include <malloc.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,8 +15,24 @@
 #define SMALL_ADDRESS_SPACE ((uint64_t)4 << 30)
 #define BODY_MEMORY_MIN ((uint64_t)16 << 20)
 #define JOB_MEMORY_MIN ((uint64_t)64 << 20)
+#define CAUSE_SIZE 64
 
-#define SENTENCE_SIZE 300
+/* A line of `notes` about a key whose value is not the configured one. */
+static void note_change(char notes[GRANTS_NOTES_SIZE], const char *cause, const char *key,
+                        uint64_t value, uint64_t configured, const char *remedy)
+{
+    const size_t len = strlen(notes);
+    if (value != configured) {
+        (void)snprintf(notes + len, GRANTS_NOTES_SIZE - len,
+                       "dpotd: %s: %s is %llu instead of %llu%s\n", cause, key,
+                       (unsigned long long)value, (unsigned long long)configured, remedy);
+    }
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* ---- open files ---- */
 
@@ -48,33 +65,29 @@ static uint64_t places(const struct config *config, uint64_t files)
     return n > 0 ? n - linger_sockets(n) : 0;
 }
 
-static dpot_status fit_files(struct config *config, void (*note)(const char *),
+static dpot_status fit_files(struct config *config, char notes[GRANTS_NOTES_SIZE],
                              struct dpot_error *error)
 {
-    char sentence[SENTENCE_SIZE];
+    static const char remedy[] = "; raise the hard limit (ulimit -n, LimitNOFILE)";
+    char cause[CAUSE_SIZE];
     const uint64_t files = raise_files(config->max_connections + files_beside(config) + LINGER_MAX);
-    const unsigned before = config->max_connections, threads = config->threads;
-    if (places(config, files) >= before) {
-        return DPOT_OK;
-    }
+    const unsigned connections = config->max_connections, threads = config->threads;
     while (config->threads > 1 &&
-           places(config, files) < CONNECTIONS_PER_THREAD * (uint64_t)config->threads) {
+           places(config, files) <
+               least(connections, CONNECTIONS_PER_THREAD * (uint64_t)config->threads)) {
         config->threads--;
     }
-    if (places(config, files) < CONNECTIONS_MIN) {
-        return dpot_error_set(error, DPOT_ERR_IO,
-                              "only %llu open files are allowed and at least %llu are needed: "
-                              "raise the hard limit (ulimit -n, LimitNOFILE)",
-                              (unsigned long long)files,
-                              (unsigned long long)files_beside(config) + CONNECTIONS_MIN + 2);
+    config->max_connections = (unsigned)least(places(config, files), connections);
+    if (config->max_connections < CONNECTIONS_MIN) {
+        return dpot_error_set(
+            error, DPOT_ERR_IO, "only %llu open files are allowed and at least %llu are needed%s",
+            (unsigned long long)files,
+            (unsigned long long)files_beside(config) + CONNECTIONS_MIN + 2, remedy);
     }
-    config->max_connections = (unsigned)places(config, files);
-    (void)snprintf(sentence, sizeof sentence,
-                   "only %llu open files are allowed: max_connections is %u instead of %u and "
-                   "threads %u instead of %u; raise the hard limit (ulimit -n, LimitNOFILE)",
-                   (unsigned long long)files, config->max_connections, before, config->threads,
-                   threads);
-    note(sentence);
+    (void)snprintf(cause, sizeof cause, "only %llu open files are allowed",
+                   (unsigned long long)files);
+    note_change(notes, cause, "max_connections", config->max_connections, connections, remedy);
+    note_change(notes, cause, "threads", config->threads, threads, remedy);
     return DPOT_OK;
 }
 
@@ -105,11 +118,6 @@ static uint64_t machine_bytes(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t granted_bytes(void)
 {
     uint64_t bytes = least(resource_bytes(RLIMIT_AS), resource_bytes(RLIMIT_DATA));
@@ -120,19 +128,15 @@ static uint64_t granted_bytes(void)
 
 /* What `key` may take: a share of the memory granted. */
 static uint64_t fit_bytes(const char *key, uint64_t configured, uint64_t granted, uint64_t share,
-                          uint64_t min, void (*note)(const char *))
+                          uint64_t min, char notes[GRANTS_NOTES_SIZE])
 {
-    char sentence[SENTENCE_SIZE];
+    char cause[CAUSE_SIZE];
     const uint64_t most = granted / share > min ? granted / share : min;
-    if (configured <= most) {
-        return configured;
-    }
-    (void)snprintf(sentence, sizeof sentence,
-                   "only %llu MiB of memory are granted: %s is %llu instead of %llu",
-                   (unsigned long long)(granted >> 20), key, (unsigned long long)most,
-                   (unsigned long long)configured);
-    note(sentence);
-    return most;
+    const uint64_t bytes = least(configured, most);
+    (void)snprintf(cause, sizeof cause, "only %llu MiB of memory are granted",
+                   (unsigned long long)(granted >> 20));
+    note_change(notes, cause, key, bytes, configured, "");
+    return bytes;
 }
 
 /* glibc gives each thread an arena that reserves up to 128 MiB of addresses. In a small address
@@ -146,14 +150,15 @@ static void spare_addresses(void)
 #endif
 }
 
-dpot_status grants_fit(struct config *config, void (*note)(const char *sentence),
+dpot_status grants_fit(struct config *config, char notes[GRANTS_NOTES_SIZE],
                        struct dpot_error *error)
 {
+    notes[0] = '\0';
     const uint64_t granted = granted_bytes();
     spare_addresses();
     config->max_body_memory_bytes = (size_t)fit_bytes(
-        "max_body_memory_bytes", config->max_body_memory_bytes, granted, 4, BODY_MEMORY_MIN, note);
+        "max_body_memory_bytes", config->max_body_memory_bytes, granted, 4, BODY_MEMORY_MIN, notes);
     config->job_memory_bytes =
-        fit_bytes("job_memory_bytes", config->job_memory_bytes, granted, 2, JOB_MEMORY_MIN, note);
-    return fit_files(config, note, error);
+        fit_bytes("job_memory_bytes", config->job_memory_bytes, granted, 2, JOB_MEMORY_MIN, notes);
+    return fit_files(config, notes, error);
 }

@@ -442,11 +442,15 @@ dpot_status service_new(const struct config *config, const struct service_hooks 
 static dpot_status open_log(struct service *s, struct dpot_error *error)
 {
     const int fd = fileno(s->hooks.log_stream ? s->hooks.log_stream : stderr);
-    return log_sink_open(fd, s->log.clock, &s->log.sink) == DPOT_OK
-               ? DPOT_OK
-               : dpot_error_set(error, DPOT_ERR_MEMORY,
-                                "the thread that writes the log did not start: allow more memory "
-                                "(ulimit -v) or threads (ulimit -u, the container's limit)");
+    if (log_sink_open(fd, s->log.clock, &s->log.sink) != DPOT_OK) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY,
+                              "the thread that writes the log did not start: allow more memory "
+                              "(ulimit -v) or threads (ulimit -u, the container's limit)");
+    }
+    if (s->hooks.notes) {
+        log_sink_put(s->log.sink, s->hooks.notes, strlen(s->hooks.notes));
+    }
+    return DPOT_OK;
 }
 
 /* A certificate or keys that are not valid now do not prevent the start; the log shows why devices

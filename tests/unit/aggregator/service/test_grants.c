@@ -44,11 +44,48 @@ static void expect_health_among_silent_peers(rlim_t allowed)
     cr_assert_not_null(strstr(err, "open files are allowed: max_connections is "), "%s", err);
 }
 
+/* The values of a note: the second one is the configured. */
+static void expect_note(const char *key, bool is_expected)
+{
+    char word[64];
+    (void)snprintf(word, sizeof word, ": %s is ", key);
+    const char *at = strstr(err, word);
+    cr_assert_eq(at != NULL, is_expected, "%s", err);
+    if (at) {
+        unsigned long long value = 0, configured = 0;
+        cr_assert_eq(sscanf(at + strlen(word), "%llu instead of %llu", &value, &configured), 2,
+                     "%s", err);
+        cr_assert_lt(value, configured, "%s", err);
+    }
+}
+
 Test(grants, with_few_files_max_connections_is_lower_and_silent_peers_keep_nobody_out)
 {
     init();
     expect_health_among_silent_peers(64);
+    expect_note("max_connections", true);
+    expect_note("threads", true);
     expect_health_among_silent_peers(128);
+    expect_note("max_connections", true);
+    expect_note("threads", false);
+}
+
+/* Where fewer threads leave more connections than configured, the configured number holds. */
+Test(grants, fewer_threads_raise_max_connections_no_further_than_configured)
+{
+    char url[128];
+    const char *path = in_folder("dpotd.json");
+    init();
+    json_t *config = json_load_file(path, 0, NULL);
+    cr_assert_eq(json_object_set_new(config, "limits", json_pack("{s:i}", "max_connections", 32)),
+                 0);
+    cr_assert_eq(json_dump_file(config, path, 0), 0);
+    json_decref(config);
+    n_files = 91;
+    before_exec = limit_files;
+    stop(serve(url, sizeof url));
+    expect_note("max_connections", false);
+    expect_note("threads", true);
 }
 
 Test(grants, too_few_files_are_refused_with_the_number_that_is_needed)
@@ -119,12 +156,12 @@ static int full[2];
 static void use_full_pipe(void)
 {
     (void)dup2(full[1], STDERR_FILENO);
+    limit_files();
 }
 
-Test(grants, a_server_whose_standard_error_is_full_starts_answers_and_ends)
+static void fill_pipe(void)
 {
-    char url[128], page[4096] = {0};
-    init();
+    static const char page[4096];
     cr_assert_eq(pipe(full), 0);
     const int flags = fcntl(full[1], F_GETFL);
     cr_assert_eq(fcntl(full[1], F_SETFL, flags | O_NONBLOCK), 0);
@@ -132,9 +169,26 @@ Test(grants, a_server_whose_standard_error_is_full_starts_answers_and_ends)
     }
     cr_assert_eq(fcntl(full[1], F_SETFL, flags), 0);
     before_exec = use_full_pipe;
+}
+
+/* With few files there are notes at the start. */
+Test(grants, a_server_whose_standard_error_is_full_starts_answers_and_ends)
+{
+    char url[128];
+    init();
+    fill_pipe();
+    n_files = 128;
     const pid_t child = serve(url, sizeof url);
     cr_assert_eq(status_of(url, "GET", "/healthz", NULL, ""), 200);
     stop(child);
-    (void)close(full[0]);
-    (void)close(full[1]);
+}
+
+Test(grants, a_server_that_cannot_start_ends_although_its_standard_error_is_full)
+{
+    init();
+    fill_pipe();
+    n_files = 32;
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json")), 6);
+    n_files = 128;
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("none.json")), 6);
 }
