@@ -68,7 +68,7 @@ static dpot_status check_ready(const struct http_app *app, const struct http_req
     if (status == DPOT_OK) {
         status = check_damage(app, error);
     }
-    return status == DPOT_OK ? store_check(app->store, error) : status;
+    return status == DPOT_OK ? server_check_store(request->server, error) : status;
 }
 
 void api_device_ready(const struct http_app *app, const struct http_request *request,

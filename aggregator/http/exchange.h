@@ -12,6 +12,14 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
+/* Of server_check_store. */
+struct store_checks {
+    bool is_running;
+    int64_t began_ms, next_ms; /* the running one; the earliest time of the next */
+    dpot_status status;        /* of the last one */
+    struct dpot_error error;
+};
+
 struct server {
     struct server_config config;
     struct MHD_Daemon *daemon;
@@ -22,6 +30,7 @@ struct server {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t idle;
     struct server_traffic traffic;
+    struct store_checks checks;
     bool is_closing;  /* connections end with their answer */
     bool is_stopping; /* no request may be suspended any more */
 };

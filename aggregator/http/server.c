@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define END_MS 2000                      /* for the threads to see the end of their connections */
+#define CHECK_PAUSE_MS 5000              /* the longest between two checks of the store */
 #define HEADER_MEMORY ((size_t)32 << 10) /* per connection */
 #define STACK_SIZE ((size_t)1 << 20) /* of a thread: the usual 8 MiB exceed small address spaces */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
@@ -197,6 +198,44 @@ void server_get_traffic(struct server *server, struct server_traffic *traffic)
     *traffic = server->traffic;
     (void)pthread_mutex_unlock(&server->mutex);
     traffic->log = log_sink_get_counts(server->config.log->sink);
+}
+
+/* Returns with the mutex held; it is free meanwhile. */
+static void check_now(struct server *server)
+{
+    struct store_checks *checks = &server->checks;
+    struct dpot_error error = {{0}};
+    checks->is_running = true;
+    checks->began_ms = dpot_clock_monotonic_ms();
+    (void)pthread_mutex_unlock(&server->mutex);
+    const dpot_status status = store_check(server->config.app->store, &error);
+    (void)pthread_mutex_lock(&server->mutex);
+    const int64_t now_ms = dpot_clock_monotonic_ms(), pause_ms = 9 * (now_ms - checks->began_ms);
+    *checks = (struct store_checks){
+        .next_ms = now_ms + (pause_ms < SERVER_CHECK_MS  ? SERVER_CHECK_MS
+                             : pause_ms < CHECK_PAUSE_MS ? pause_ms
+                                                         : CHECK_PAUSE_MS),
+        .status = status,
+        .error = error,
+    };
+}
+
+dpot_status server_check_store(struct server *server, struct dpot_error *error)
+{
+    const struct store_checks *checks = &server->checks;
+    (void)pthread_mutex_lock(&server->mutex);
+    const int64_t now_ms = dpot_clock_monotonic_ms();
+    if (!checks->is_running && now_ms >= checks->next_ms) {
+        check_now(server);
+    }
+    dpot_status status = checks->status;
+    *error = checks->error;
+    if (checks->is_running && now_ms - checks->began_ms >= SERVER_PATIENCE_MS) {
+        status = dpot_error_set(error, DPOT_ERR_BUSY, "the store has not answered for %lld ms",
+                                (long long)(now_ms - checks->began_ms));
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+    return status;
 }
 
 bool server_is_closing(struct server *server)

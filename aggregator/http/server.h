@@ -52,6 +52,13 @@ struct server_traffic {
 };
 void server_get_traffic(struct server *server, struct server_traffic *traffic);
 
+/* store_check of the app's store for everybody who asks: one at a time, at most every
+ * SERVER_CHECK_MS and a tenth of the time. Otherwise the outcome of the last one, or, when one has
+ * run for SERVER_PATIENCE_MS, DPOT_ERR_BUSY. */
+#define SERVER_CHECK_MS 100
+#define SERVER_PATIENCE_MS 2000
+DPOT_WARN_UNUSED dpot_status server_check_store(struct server *server, struct dpot_error *error);
+
 /* True once server_close was called. */
 bool server_is_closing(struct server *server);
 

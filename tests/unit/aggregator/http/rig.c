@@ -48,6 +48,7 @@ void http_set_up(void)
 {
     struct dpot_keys keys = {.n_seal_keys = 1};
     rig_init(&rig, "sqlite::memory:", fixture_spec());
+    cr_assert_eq(tally_new(rig.store, &rig.ingest.tally, NULL), DPOT_OK);
     set_up_tokens();
     keys.seal_keys[0] = rig.secret.key;
     http_use_writer(NULL, NULL);
@@ -79,6 +80,7 @@ void http_tear_down(void)
     writer_close(rig.ingest.writer);
     dpot_buf_release(&app.signed_keys);
     log_sink_close(logger.sink, LOG_PATIENCE_MS);
+    tally_free(rig.ingest.tally);
     rig_release(&rig);
     (void)fclose(log_stream);
 }

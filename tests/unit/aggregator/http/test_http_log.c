@@ -5,20 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void set_up(void)
-{
-    http_set_up();
-    cr_assert_eq(tally_new(rig.store, &rig.ingest.tally, NULL), DPOT_OK);
-}
-
-static void tear_down(void)
-{
-    struct tally *tally = rig.ingest.tally;
-    http_tear_down();
-    tally_free(tally);
-}
-
-TestSuite(http_log, .init = set_up, .fini = tear_down);
+TestSuite(http_log, .init = http_set_up, .fini = http_tear_down);
 
 static void end_log(int64_t patience_ms)
 {

@@ -10,20 +10,7 @@ static void open_counts(void)
     cr_assert_eq(tally_new(rig.store, &rig.ingest.tally, NULL), DPOT_OK);
 }
 
-static void set_up(void)
-{
-    http_set_up();
-    open_counts();
-}
-
-static void tear_down(void)
-{
-    struct tally *tally = rig.ingest.tally;
-    http_tear_down();
-    tally_free(tally);
-}
-
-TestSuite(metrics, .init = set_up, .fini = tear_down);
+TestSuite(metrics, .init = http_set_up, .fini = http_tear_down);
 
 /* The value of a line of the page in `text`. */
 static uint64_t value_of(const char *name)
