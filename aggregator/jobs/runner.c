@@ -1,5 +1,6 @@
 #include "jobs/runner.h"
 
+#include "base/clock.h"
 #include "jobs/checkpoint.h"
 #include "jobs/job_request.h"
 #include "proto/wire_artifact.h"
@@ -260,9 +261,7 @@ static void wait_for_work(struct runner *r, bool is_short)
         (void)pthread_cond_wait(&r->wake, &r->mutex);
         return;
     }
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += RETRY_S;
+    const struct timespec until = {.tv_sec = (time_t)(dpot_clock_monotonic_ms() / 1000) + RETRY_S};
     (void)pthread_cond_timedwait(&r->wake, &r->mutex, &until);
 }
 
@@ -331,7 +330,11 @@ dpot_status runner_open(const struct runner_config *config, struct runner **runn
     atomic_init(&r->n_done, 0);
     atomic_init(&r->n_total, 0);
     (void)pthread_mutex_init(&r->mutex, NULL);
-    (void)pthread_cond_init(&r->wake, NULL);
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&r->wake, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
     dpot_status status = store_requeue_jobs(config->source.store, now(r), error);
     if (status == DPOT_OK && config->checkpoint_folder) {
         job_checkpoint_sweep(config->checkpoint_folder, config->source.store);

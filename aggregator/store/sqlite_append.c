@@ -357,7 +357,7 @@ static dpot_status store_part(struct group *g, size_t part)
     }
     const dpot_status status = n > 0 ? add_row(g, part, &layout, n) : DPOT_OK;
     if (status == DPOT_ERR_CORRUPT) {
-        sqlite_store_note_read(g->s, first->hash, first->round, status, g->error);
+        sqlite_store_note_read(g->s, first->hash, first->round, 0, status, g->error);
     }
     return status == DPOT_OK ? bump_counts(g, part) : status;
 }

@@ -1,4 +1,5 @@
 /* The sets of ids that are stored already, kept as complete as the last commit. */
+#include "base/clock.h"
 #include "store/packed.h"
 #include "store/sqlite_store.h"
 
@@ -91,13 +92,19 @@ static dpot_status read_round_anew(struct sqlite_store *s, struct id_cache_entry
                                    struct dpot_error *error)
 {
     struct dpot_error own = {{0}};
+    const int64_t began_ms = dpot_clock_monotonic_ms();
+    dpot_status status = sqlite_store_check_known(s, entry->hash, entry->round, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
     id_cache_empty(entry);
     reserve_ids(s, entry, n);
-    dpot_status status = add_blocks(s, entry, &own);
+    status = add_blocks(s, entry, &own);
     if (status == DPOT_OK && n != entry->n_stored) {
         status = sqlite_store_fail_corrupt("a round (reports are gone, or their count is)", &own);
     }
-    sqlite_store_note_read(s, entry->hash, entry->round, status, &own);
+    sqlite_store_note_read(s, entry->hash, entry->round, dpot_clock_monotonic_ms() - began_ms,
+                           status, &own);
     return status == DPOT_OK ? status : dpot_error_set(error, status, "%s", own.text);
 }
 

@@ -244,7 +244,7 @@ dpot_status sqlite_store_merge(struct store *store, const uint8_t *hash, uint32_
     struct sqlite_store *s = sqlite_store_lock(store);
     const dpot_status status = merge_next(s->database, hash, n_rounds, has_merged, error);
     if (status == DPOT_ERR_CORRUPT) {
-        sqlite_store_note_read(s, hash, SQLITE_ALL_ROUNDS, status, error);
+        sqlite_store_note_read(s, hash, SQLITE_ALL_ROUNDS, 0, status, error);
     }
     sqlite_store_unlock(s);
     return status;

@@ -319,7 +319,8 @@ dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, sto
     id_sorter_init(&reading.sorter, ID_SORTER_MEMORY);
     dpot_status status = read_rounds(&reading);
     if (!reading.is_ended) { /* else not all was read */
-        sqlite_store_note_read((struct sqlite_store *)store, hash, SQLITE_ALL_ROUNDS, status, &own);
+        sqlite_store_note_read((struct sqlite_store *)store, hash, SQLITE_ALL_ROUNDS, 0, status,
+                               &own);
     }
     if (status != DPOT_OK) {
         status = dpot_error_set(error, status, "%s", own.text);

@@ -145,10 +145,15 @@ dpot_status sqlite_store_append_group(struct store *store,
                                       dpot_status *outcomes, struct dpot_error *error);
 
 /* sqlite_damage.c: notes what reading the reports of `round` has found. DPOT_ERR_CORRUPT: damage,
- * with its sentence; DPOT_OK: none, and an earlier note about it is removed; others say nothing. */
+ * with its sentence; DPOT_OK: none, and earlier notes about it are removed; others say nothing. */
 #define SQLITE_ALL_ROUNDS ((int64_t)-1)
 void sqlite_store_note_read(struct sqlite_store *s, const uint8_t *hash, int64_t round,
-                            dpot_status status, const struct dpot_error *error);
+                            int64_t took_ms, dpot_status status, const struct dpot_error *error);
+
+/* DPOT_ERR_CORRUPT: `round` was found damaged a moment ago. It is not read again yet: reports for
+ * it come without end, and others wait for the lock. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_check_known(struct sqlite_store *s, const uint8_t *hash,
+                                                      int64_t round, struct dpot_error *error);
 size_t sqlite_store_count_damaged(struct store *store);
 bool sqlite_store_is_damaged(struct store *store, const uint8_t *hash, struct dpot_error *sentence);
 void sqlite_store_forget_damage(struct sqlite_store *s);

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 TestSuite(sqlite_damage, .init = store_file_set_up, .fini = store_file_tear_down);
@@ -174,26 +175,62 @@ Test(sqlite_damage, a_commit_whose_numbers_are_of_another_type_is_corrupt)
     refuse_altered_commit("UPDATE block SET n_reports = '2 reports'", true);
 }
 
+static dpot_status append_one(struct rig *rig, uint32_t round, uint32_t i)
+{
+    const struct dpot_report report = fixture_report(i);
+    struct store_append append = {.round = round,
+                                  .n_reports = 1,
+                                  .reports = &report,
+                                  .is_refused = (const uint8_t[]){0},
+                                  .statuses = (enum dpot_report_status[]){0}};
+    memcpy(append.hash, rig->record.hash, sizeof append.hash);
+    return store_append_reports(rig->store, &append, NULL);
+}
+
 Test(sqlite_damage, an_invalid_round_is_found_at_the_start_behind_later_rounds)
 {
     struct rig rig;
     struct dpot_error error = {{0}};
     rig_init(&rig, store_file.url, fixture_spec());
     for (uint32_t round = 0; round < 4; round++) {
-        const struct dpot_report report = fixture_report(round);
-        struct store_append append = {.round = round,
-                                      .n_reports = 1,
-                                      .reports = &report,
-                                      .is_refused = (const uint8_t[]){0},
-                                      .statuses = (enum dpot_report_status[]){0}};
-        memcpy(append.hash, rig.record.hash, sizeof append.hash);
-        cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_OK);
+        cr_assert_eq(append_one(&rig, round, round), DPOT_OK);
     }
     rig_release(&rig);
     store_file_tamper("UPDATE round SET round = 0.5 WHERE round = 0");
     cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
     cr_assert_eq(store_load_ids(rig.store, &error), DPOT_ERR_CORRUPT);
     cr_assert_not_null(strstr(error.text, "a round"), "%s", error.text);
+    store_close(rig.store);
+}
+
+/* Appends until the damage is read again. */
+static void append_to_mended(struct rig *rig, uint32_t round)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    while (append_one(rig, round, 10 + round) != DPOT_OK) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+Test(sqlite_damage, two_damaged_rounds_are_one_revision_until_both_are_sound)
+{
+    static const char mend[] = "UPDATE block SET sum = dpot_commit_sum(hash, round, 0, format,"
+                               " n_reports, reports)";
+    struct rig rig;
+    rig_init(&rig, store_file.url, fixture_spec());
+    cr_assert_eq(append_one(&rig, 0, 0), DPOT_OK);
+    cr_assert_eq(append_one(&rig, 1, 1), DPOT_OK);
+    rig_release(&rig);
+    store_file_tamper("UPDATE block SET sum = zeroblob(16)");
+    cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
+    cr_assert_eq(store_load_ids(rig.store, NULL), DPOT_ERR_CORRUPT);
+    cr_assert_eq(store_count_damaged(rig.store), 1);
+    store_file_tamper(mend);
+    cr_assert_eq(append_one(&rig, 1, 11), DPOT_ERR_CORRUPT, "it is not read at once");
+    append_to_mended(&rig, 1);
+    cr_assert(store_is_damaged(rig.store, rig.record.hash, NULL), "round 0 was not read");
+    append_to_mended(&rig, 0);
+    cr_assert_eq(store_count_damaged(rig.store), 0);
     store_close(rig.store);
 }
 
