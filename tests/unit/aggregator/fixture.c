@@ -1,6 +1,7 @@
 #include "unit/aggregator/fixture.h"
 
 #include "proto/wire_artifact.h"
+#include "store/database.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -254,4 +255,15 @@ void fixture_artifact(const struct job_record *job, struct dpot_buf *out)
     (void)snprintf(artifact.parameters, sizeof artifact.parameters, "%s", job->parameters);
     memcpy(artifact.campaign_hash, job->hash, sizeof artifact.campaign_hash);
     cr_assert_eq(dpot_wire_artifact_encode(&artifact, out, &error), DPOT_OK, "%s", error.text);
+}
+
+int64_t fixture_ask(const char *path, const char *sql)
+{
+    struct database *database = NULL;
+    struct dpot_error error = {{0}};
+    int64_t n = 0;
+    cr_assert_eq(database_open_old(path, &database, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(database_ask(database, sql, &n, NULL, 0, &error), DPOT_OK, "%s", error.text);
+    database_close(database);
+    return n;
 }

@@ -70,6 +70,9 @@ void rig_find_length(struct rig *rig);
 enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_report *reports,
                              size_t n, enum dpot_report_status *statuses);
 
+/* The number that a statement gives about a database. */
+int64_t fixture_ask(const char *path, const char *sql);
+
 /* Statements that change a store to version 4, whose commits have numbers; without its header. */
 #define FIXTURE_N_TO_VERSION_4 7
 extern const char *const fixture_to_version_4[FIXTURE_N_TO_VERSION_4];

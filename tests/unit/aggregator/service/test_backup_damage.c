@@ -238,17 +238,6 @@ static void age(int version)
     (void)unlink(lock);
 }
 
-static int64_t ask(const char *path, const char *sql)
-{
-    struct database *database = NULL;
-    struct dpot_error error = {{0}};
-    int64_t n = 0;
-    cr_assert_eq(database_open_old(path, &database, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(database_ask(database, sql, &n, NULL, 0, &error), DPOT_OK, "%s", error.text);
-    database_close(database);
-    return n;
-}
-
 Test(backup_damage, a_store_of_an_older_schema_is_copied_unchanged_and_migrated_when_restored)
 {
     for (int version = 4; version >= 1; version--) {
@@ -261,15 +250,15 @@ Test(backup_damage, a_store_of_an_older_schema_is_copied_unchanged_and_migrated_
         cr_assert_eq(made.schema, version);
         cr_assert_eq(made.current, 5);
         cr_assert_eq(made.count.n_accepted, N_REPORTS);
-        cr_assert_eq(ask(copy, "SELECT max(version) FROM schema_version"), version);
-        cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), version,
+        cr_assert_eq(fixture_ask(copy, "SELECT max(version) FROM schema_version"), version);
+        cr_assert_eq(fixture_ask(store_path, "SELECT max(version) FROM schema_version"), version,
                      "the store stays as it is");
         cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), DPOT_OK, "%s %s",
                      error.text, reported);
         cr_assert_eq(restored.count.n_accepted, N_REPORTS);
-        cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), 5);
-        cr_assert_eq(ask(store_path, "SELECT count(*) FROM main.block"), N_REPORTS / 2);
-        cr_assert_eq(ask(restored.kept, "SELECT max(version) FROM schema_version"), version,
+        cr_assert_eq(fixture_ask(store_path, "SELECT max(version) FROM schema_version"), 5);
+        cr_assert_eq(fixture_ask(store_path, "SELECT count(*) FROM main.block"), N_REPORTS / 2);
+        cr_assert_eq(fixture_ask(restored.kept, "SELECT max(version) FROM schema_version"), version,
                      "what was replaced too");
         cr_assert_eq(unlink(copy), 0);
     }
@@ -438,5 +427,5 @@ Test(backup_damage, a_store_of_an_older_schema_that_has_a_fault_is_not_migrated)
     cr_assert_eq(backup_migrate(&config, &options, &migrated, &error), DPOT_OK, "%s %s", error.text,
                  reported);
     cr_assert_eq(migrated.from, 3);
-    cr_assert_eq(ask(migrated.copy, "SELECT max(version) FROM schema_version"), 3);
+    cr_assert_eq(fixture_ask(migrated.copy, "SELECT max(version) FROM schema_version"), 3);
 }

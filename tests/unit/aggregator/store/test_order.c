@@ -60,17 +60,6 @@ static void expect_id_order(const struct seen *seen, size_t n)
     }
 }
 
-static int64_t ask(const char *path, const char *sql)
-{
-    struct database *database = NULL;
-    struct dpot_error error = {{0}};
-    int64_t n = 0;
-    cr_assert_eq(database_open_old(path, &database, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(database_ask(database, sql, &n, NULL, 0, &error), DPOT_OK, "%s", error.text);
-    database_close(database);
-    return n;
-}
-
 static void read_file(const char *path, struct dpot_buf *out)
 {
     uint8_t bytes[4096];
@@ -148,7 +137,7 @@ static size_t count_numbered(void)
             const struct dpot_report report = fixture_report((uint32_t)(N_CAMPAIGNS * i + c));
             dpot_hex_encode(hex, report.id, sizeof report.id);
             (void)snprintf(sql, sizeof sql, "SELECT number FROM block WHERE first = x'%s'", hex);
-            places[c][i] = ask(store_file.path, sql);
+            places[c][i] = fixture_ask(store_file.path, sql);
         }
     }
     return count_near(places);
@@ -167,10 +156,11 @@ Test(order, neither_pools_nor_copies_link_what_one_device_sent_to_two_campaigns)
     cr_assert_eq(store_backup(store, copy, NULL, NULL), DPOT_OK);
     store_close(store);
     cr_assert_lt(count_linked(copy), LINKED_BY_CHANCE);
-    cr_assert_eq(ask(copy, "SELECT count(*) FROM block WHERE is_merged = 0"), 0);
-    cr_assert_eq(ask(copy, "SELECT count(*) FROM block"), N_CAMPAIGNS, "one a round");
+    cr_assert_eq(fixture_ask(copy, "SELECT count(*) FROM block WHERE is_merged = 0"), 0);
+    cr_assert_eq(fixture_ask(copy, "SELECT count(*) FROM block"), N_CAMPAIGNS, "one a round");
     cr_assert_lt(count_numbered(), LINKED_BY_CHANCE, "also while the round is open");
-    cr_assert_eq(ask(copy, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_sequence'"), 0);
+    cr_assert_eq(
+        fixture_ask(copy, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_sequence'"), 0);
 }
 
 static void merge_all(uint32_t n_rounds)
@@ -193,7 +183,7 @@ Test(order, a_closed_round_keeps_no_order_in_the_file)
     merge_all(1);
     store_close(store);
     cr_assert_lt(count_linked(store_file.path), LINKED_BY_CHANCE);
-    cr_assert_eq(ask(store_file.path, "SELECT count(*) FROM block"), N_CAMPAIGNS);
+    cr_assert_eq(fixture_ask(store_file.path, "SELECT count(*) FROM block"), N_CAMPAIGNS);
 }
 
 /* Two servers receive the same reports in another order and in other commits. */
@@ -255,7 +245,7 @@ Test(order, only_closed_rounds_are_merged)
     cr_assert_eq(store_merge(store, records[0].hash, 0, &has_merged, NULL), DPOT_OK);
     cr_assert_not(has_merged);
     store_close(store);
-    cr_assert_eq(ask(store_file.path, "SELECT sum(n_arrived) FROM round"), 3 * N_CAMPAIGNS);
+    cr_assert_eq(fixture_ask(store_file.path, "SELECT sum(n_arrived) FROM round"), 3 * N_CAMPAIGNS);
 }
 
 static int merge_while_reading(void *ctx, uint32_t round, const struct dpot_report *report)
@@ -380,6 +370,7 @@ Test(order, migrating_a_store_removes_its_order)
     merge_all(1);
     store_close(store);
     cr_assert_lt(count_linked(store_file.path), LINKED_BY_CHANCE);
-    cr_assert_eq(
-        ask(store_file.path, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'commit%'"), 0);
+    cr_assert_eq(fixture_ask(store_file.path,
+                             "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'commit%'"),
+                 0);
 }

@@ -124,12 +124,21 @@ Test(sqlite, a_store_has_its_version_in_the_header_of_the_file)
     }
 }
 
+/* A disk that takes no longer files. RLIM_INFINITY: one with space. */
+static void limit_files(rlim_t n_bytes)
+{
+    struct rlimit limit;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = n_bytes < limit.rlim_max ? n_bytes : limit.rlim_max;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
 Test(sqlite, a_full_disk_stores_nothing_and_is_not_ready_until_there_is_space)
 {
     struct rig rig;
     struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
     struct stat info;
-    struct rlimit limit, unlimited;
     char wal[FIXTURE_PATH_SIZE + 8];
     for (uint32_t i = 0; i < DPOT_BATCH_REPORTS_MAX; i++) {
         reports[i] = fixture_report(i);
@@ -145,11 +154,7 @@ Test(sqlite, a_full_disk_stores_nothing_and_is_not_ready_until_there_is_space)
         cr_assert_eq(stat(wal, &info), 0);
     }
     cr_assert_gt(info.st_size, used);
-    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
-    limit = unlimited;
-    limit.rlim_cur = (rlim_t)info.st_size + 100;
-    (void)signal(SIGXFSZ, SIG_IGN);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_files((rlim_t)info.st_size + 100);
     for (int attempt = 0; attempt < 3; attempt++) {
         cr_assert_eq(rig_post(&rig, 0, reports, DPOT_BATCH_REPORTS_MAX, NULL), INGEST_NOT_YET);
         cr_assert_neq(store_check(rig.store, NULL), DPOT_OK);
@@ -158,10 +163,9 @@ Test(sqlite, a_full_disk_stores_nothing_and_is_not_ready_until_there_is_space)
     cr_assert_eq(rig_count(&rig).n_duplicate, 0);
 
     /* Space for a small write, but not for a batch, is not enough. */
-    limit.rlim_cur = (rlim_t)info.st_size + 20 * 4096;
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_files((rlim_t)info.st_size + 20 * 4096);
     cr_assert_eq(store_check(rig.store, NULL), DPOT_ERR_IO);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    limit_files(RLIM_INFINITY);
     cr_assert_eq(store_check(rig.store, NULL), DPOT_OK);
     cr_assert_eq(rig_post(&rig, 0, reports, DPOT_BATCH_REPORTS_MAX, NULL), INGEST_ACCEPTED);
     cr_assert_eq(rig_count(&rig).n_accepted, DPOT_BATCH_REPORTS_MAX);
@@ -179,7 +183,6 @@ Test(sqlite, a_group_that_cannot_be_committed_leaves_no_id_behind)
     static uint8_t is_refused[DPOT_BATCH_REPORTS_MAX];
     static enum dpot_report_status statuses[2][DPOT_BATCH_REPORTS_MAX];
     struct rig rig;
-    struct rlimit limit, unlimited;
     struct stat info;
     struct revision_record other = {.revision = 1, .hash = {7}, .campaign_id = {7}, .name = "b"};
     char wal[FIXTURE_PATH_SIZE + 8];
@@ -202,15 +205,11 @@ Test(sqlite, a_group_that_cannot_be_committed_leaves_no_id_behind)
     cr_assert_eq(rig_post(&rig, 0, reports, 10, NULL), INGEST_ACCEPTED);
     (void)snprintf(wal, sizeof wal, "%s-wal", store_file.path);
     cr_assert_eq(stat(wal, &info), 0);
-    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
-    limit = unlimited;
-    limit.rlim_cur = (rlim_t)info.st_size + 100;
-    (void)signal(SIGXFSZ, SIG_IGN);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_files((rlim_t)info.st_size + 100);
     for (int attempt = 0; attempt < 3; attempt++) {
         cr_assert_neq(store_append_group(rig.store, group, 2, outcomes, NULL), DPOT_OK);
     }
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    limit_files(RLIM_INFINITY);
     cr_assert_eq(store_append_group(rig.store, group, 2, outcomes, NULL), DPOT_OK);
     for (size_t i = 0; i < DPOT_BATCH_REPORTS_MAX; i++) {
         cr_assert_eq(statuses[0][i], i < 10 ? DPOT_REPORT_DUPLICATE : DPOT_REPORT_ACCEPTED);
@@ -264,23 +263,18 @@ Test(sqlite, an_interrupted_transaction_leaves_no_trace)
 Test(sqlite, trying_to_write_finds_a_full_disk)
 {
     struct rig rig;
-    struct rlimit limit, unlimited;
     struct store *store = NULL;
     struct dpot_error error = {{0}};
     rig_init(&rig, store_file.url, fixture_spec());
     cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(store_try_write(store, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
-    limit = unlimited;
-    limit.rlim_cur = 1000000;
-    (void)signal(SIGXFSZ, SIG_IGN);
     store_close(store);
     rig_release(&rig);
     cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_files(1000000);
     cr_assert_eq(store_check(store, &error), DPOT_OK, "a small write fits");
     cr_assert_eq(store_try_write(store, &error), DPOT_ERR_IO);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    limit_files(RLIM_INFINITY);
     cr_assert_eq(store_try_write(store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
