@@ -6,21 +6,46 @@
 
 #include <string.h>
 
-#define LEFT_WIDTH 26 /* columns of an option and its placeholder */
+#define WIDTH 80
+#define LEFT_WIDTH 26    /* columns of an option and its placeholder */
+#define SUMMARY_WIDTH 22 /* columns of the name of a command */
+#define TEXT_SIZE 1024
+
+/* Prints a text behind `indent` columns, and breaks it at its spaces into lines that begin with as
+ * many. */
+static void print_wrapped(FILE *stream, size_t indent, const char *text)
+{
+    size_t at = indent;
+    for (size_t len = 0; *text; text += len) {
+        const size_t n_spaces = strspn(text, " ");
+        len = n_spaces + strcspn(text + n_spaces, " ");
+        if (n_spaces > 0 && at + len > WIDTH) {
+            (void)fprintf(stream, "\n%*s", (int)indent, "");
+            at = indent - n_spaces;
+            (void)fprintf(stream, "%.*s", (int)(len - n_spaces), text + n_spaces);
+        } else {
+            (void)fprintf(stream, "%.*s", (int)len, text);
+        }
+        at += len;
+    }
+    (void)fputc('\n', stream);
+}
 
 static void print_options(FILE *stream, const struct option *options)
 {
     for (const struct option *o = options; o && o->name; o++) {
-        char left[64 + VALUES_TEXT_SIZE], shown[VALUES_TEXT_SIZE] = "",
-                                          range[VALUES_TEXT_SIZE] = "";
+        char left[64 + VALUES_TEXT_SIZE], text[TEXT_SIZE], shown[VALUES_TEXT_SIZE] = "",
+                                                           range[VALUES_TEXT_SIZE] = "";
         if (o->value) {
             values_name(o->value, shown);
             values_range(o->value, range);
         }
         (void)snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", shown);
         const bool is_long = strlen(left) > LEFT_WIDTH;
-        (void)fprintf(stream, "  %-*s%s%*s %s%s%s\n", LEFT_WIDTH, left, is_long ? "\n  " : "",
-                      is_long ? LEFT_WIDTH : 0, "", o->help, *range ? "; " : "", range);
+        (void)fprintf(stream, "  %-*s%s%*s ", LEFT_WIDTH, left, is_long ? "\n  " : "",
+                      is_long ? LEFT_WIDTH : 0, "");
+        (void)snprintf(text, sizeof text, "%s%s%s", o->help, *range ? "; " : "", range);
+        print_wrapped(stream, 2 + LEFT_WIDTH + 1, text);
     }
 }
 
@@ -59,12 +84,16 @@ static void print_exit_codes(FILE *stream, unsigned codes)
                                            "solver stopped before its tolerance",
                                            "I/O or network",
                                            "not ready"};
-    (void)fputs("\nExit codes:", stream);
+    char text[TEXT_SIZE];
+    size_t len = 0;
     for (unsigned i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if ((codes & 1u << i) != 0) {
-            (void)fprintf(stream, "%s %u %s", i > 0 ? "," : "", i, meanings[i]);
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s%u %s", i > 0 ? ", " : "", i,
+                                    meanings[i]);
         }
     }
+    (void)fputs("\nExit codes: ", stream);
+    print_wrapped(stream, strlen("Exit codes: "), text);
 }
 
 static void print_title(FILE *stream, const struct program *program, const struct command *command)
@@ -79,19 +108,20 @@ static void print_title(FILE *stream, const struct program *program, const struc
 void help_print_program(FILE *stream, const struct program *program)
 {
     const char *name = program->name;
-    (void)fprintf(stream,
-                  "usage: %s COMMAND [options]     %s help COMMAND     %s --version\n\n%s\n", name,
-                  name, name, program->summary);
+    (void)fprintf(
+        stream, "usage: %s COMMAND [options]\n       %s help COMMAND\n       %s --version\n\n%s\n",
+        name, name, name, program->summary);
     if (!program->sections) {
         (void)fputs("\nCommands:\n", stream);
     }
     for (const struct command *const *c = program->commands; *c; c++) {
         print_title(stream, program, *c);
-        (void)fprintf(stream, "  %-22s %s\n", (*c)->name, (*c)->summary);
+        (void)fprintf(stream, "  %-*s ", SUMMARY_WIDTH, (*c)->name);
+        print_wrapped(stream, 2 + SUMMARY_WIDTH + 1, (*c)->summary);
     }
     print_general_options(stream, program);
     print_exit_codes(stream, program->exit_codes);
-    (void)fprintf(stream, "\n\nExample:\n  %s\n", program->example);
+    (void)fprintf(stream, "\nExample:\n  %s\n", program->example);
 }
 
 size_t help_print_group(FILE *stream, const struct program *program, const char *group)
@@ -99,8 +129,9 @@ size_t help_print_group(FILE *stream, const struct program *program, const char 
     size_t n = 0;
     for (const struct command *const *c = program->commands; *c; c++) {
         if (command_word_in(*c, group)) {
-            (void)fprintf(stream, "%s  %s %-22s %s\n", n++ ? "" : "Commands:\n", program->name,
-                          (*c)->name, (*c)->summary);
+            (void)fprintf(stream, "%s  %s %-*s ", n++ ? "" : "Commands:\n", program->name,
+                          SUMMARY_WIDTH, (*c)->name);
+            print_wrapped(stream, 2 + strlen(program->name) + 1 + SUMMARY_WIDTH + 1, (*c)->summary);
         }
     }
     return n;

@@ -1,5 +1,6 @@
 /* A device process gets SIGKILL inside a submit; the next process continues from the files. */
 #include "storage/ledger.h"
+#include "support/child.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>
@@ -197,7 +198,7 @@ TestSuite(crash_device, .init = set_up, .fini = tear_down);
 static bool live_in_a_child(size_t kill_at, bool kills_after_charge)
 {
     int status = 0;
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
         struct dpot_filesystem *files = NULL;
@@ -281,7 +282,7 @@ Test(crash_device, many_processes_at_once_make_one_report_under_one_charge)
     enum { N_PROCESSES = 6 };
     pid_t children[N_PROCESSES];
     for (size_t i = 0; i < N_PROCESSES; i++) {
-        children[i] = fork();
+        children[i] = child_fork();
         cr_assert_geq(children[i], 0);
         if (children[i] == 0) {
             struct dpot_filesystem *files = NULL;

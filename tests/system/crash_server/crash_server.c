@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "dpotd/init.h"
 #include "dpotd/service.h"
+#include "support/child.h"
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/http_client.h"
 
@@ -79,7 +80,7 @@ static void start(bool dies_after_commit)
 {
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
-    server = fork();
+    server = child_fork();
     cr_assert_geq(server, 0);
     if (server == 0) {
         (void)close(ends[0]);
@@ -236,7 +237,7 @@ Test(crash_server, a_crash_in_the_middle_of_many_batches_loses_and_doubles_nothi
 static pid_t kill_after(long ms)
 {
     const pid_t victim = server;
-    const pid_t killer = fork();
+    const pid_t killer = child_fork();
     cr_assert_geq(killer, 0);
     if (killer == 0) {
         const struct timespec wait = {.tv_sec = 0, .tv_nsec = ms * 1000000};

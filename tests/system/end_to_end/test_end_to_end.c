@@ -4,6 +4,7 @@
 #include "base/crypto.h"
 #include "dpot/dpot.h"
 #include "http/server.h"
+#include "support/child.h"
 #include "system/ahead.h"
 
 #include <criterion/criterion.h>
@@ -178,7 +179,7 @@ static struct aggregator start(bool dies)
     struct aggregator aggregator = {0};
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
-    aggregator.process = fork();
+    aggregator.process = child_fork();
     if (aggregator.process == 0) {
         (void)close(ends[0]);
         serve(ends[1], dies);

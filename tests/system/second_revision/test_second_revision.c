@@ -111,6 +111,7 @@ static void run_job(const char *kind, const char *parameters, char digest[65])
 {
     char body[200], path[128];
     const struct timespec pause = {.tv_nsec = 2000000};
+    int n_left = 150000; /* five minutes */
     (void)snprintf(body, sizeof body, "{\"kind\":\"%s\",\"campaign\":\"%s\",\"parameters\":%s}",
                    kind, hex_id, parameters);
     json_t *job = call("POST", "/v1/admin/jobs", body, 202);
@@ -118,6 +119,7 @@ static void run_job(const char *kind, const char *parameters, char digest[65])
     while (strcmp(text_of(job, "state"), "queued") == 0 ||
            strcmp(text_of(job, "state"), "running") == 0) {
         json_decref(job);
+        cr_assert_gt(n_left--, 0, "the job never ended");
         (void)nanosleep(&pause, NULL);
         job = call("GET", path, "", 200);
     }

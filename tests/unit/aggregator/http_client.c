@@ -21,6 +21,7 @@ int http_connect(const char *url)
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+                    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) != 0 ||
                     connect(fd, (const struct sockaddr *)&address, sizeof address) != 0)) {
         (void)close(fd);
         return -1;

@@ -1,4 +1,5 @@
 #include "base/descriptors.h"
+#include "support/child.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -35,7 +36,7 @@ Test(descriptors, those_that_are_closed_are_held_and_fail_as_before)
 {
     for (unsigned closed = 0; closed < 8; closed++) {
         int status = 0;
-        const pid_t child = fork();
+        const pid_t child = child_fork();
         if (child == 0) {
             _exit(look(closed));
         }

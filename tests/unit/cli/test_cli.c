@@ -31,7 +31,7 @@ static const struct option options[] = {
     {"size", "N 1..9", "how large"},
     {"share", "X (0,1]", "how much"},
     {"kind", "round|square", "its shape"},
-    {"label", "T", "a text"},
+    {"label", "T", "a text, which stands beside the thing when it is shown, as long as it is"},
     {"exact", NULL, "to the last digit"},
     {NULL, NULL, NULL},
 };
@@ -202,6 +202,11 @@ Test(cli, pages_and_completion_come_of_the_same_tables)
     cr_assert_null(strstr(out, " 5 "));
     cr_assert_eq(RUN("make", "--help"), 0);
     cr_assert_not_null(strstr(out, "usage: small make --in F NAME... [options]\n"), "%s", out);
+    cr_assert_not_null(
+        strstr(out,
+               "  --label T                  a text, which stands beside the thing when it is\n"
+               "                             shown, as long as it is\n"),
+        "%s", out);
     cr_assert_eq(RUN("keys", "--help"), 0);
     cr_assert_not_null(strstr(out, "  small keys add "));
     cr_assert_eq(RUN("--version"), 0);

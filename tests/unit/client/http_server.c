@@ -1,5 +1,7 @@
 #include "unit/client/http_server.h"
 
+#include "support/child.h"
+
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <netinet/in.h>
@@ -134,7 +136,7 @@ int http_server_listen(struct http_server *s)
 void http_server_start(struct http_server *s, test_server *server, void *ctx)
 {
     const int listener = http_server_listen(s);
-    s->process = fork();
+    s->process = child_fork();
     cr_assert_geq(s->process, 0);
     if (s->process == 0) {
         (void)signal(SIGPIPE, SIG_IGN);

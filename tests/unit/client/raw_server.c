@@ -1,5 +1,7 @@
 #include "unit/client/raw_server.h"
 
+#include "support/child.h"
+
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
@@ -46,7 +48,7 @@ static void accept_for_ever(int listener, void (*serve)(int connection))
     (void)signal(SIGCHLD, SIG_IGN);
     for (;;) {
         const int connection = accept(listener, NULL, NULL);
-        if (fork() == 0) {
+        if (child_fork() == 0) {
             (void)close(listener);
             serve(connection);
             _exit(0);
@@ -58,7 +60,7 @@ static void accept_for_ever(int listener, void (*serve)(int connection))
 void raw_server_start(struct http_server *s, void (*serve)(int connection))
 {
     const int listener = http_server_listen(s);
-    s->process = fork();
+    s->process = child_fork();
     cr_assert_geq(s->process, 0);
     if (s->process == 0) {
         (void)setpgid(0, 0);

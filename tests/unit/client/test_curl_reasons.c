@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 
 #include "dpot/hooks.h"
+#include "support/child.h"
 #include "unit/client/raw_server.h"
 
 #include <criterion/criterion.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,7 +118,7 @@ struct tls_server {
 
 static void run(const char *command)
 {
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     int status = -1;
     if (child == 0) {
         (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -146,9 +146,8 @@ static void start(struct tls_server *server)
 {
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
-    server->process = fork();
+    server->process = child_fork();
     if (server->process == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails */
         (void)dup2(ends[1], 1);
         (void)close(ends[0]);
         (void)execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert",

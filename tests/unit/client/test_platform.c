@@ -1,6 +1,7 @@
 /* One suite over every implementation of the file hook: POSIX, memory, and the double of the
  * torture test. */
 #include "simulation.h"
+#include "support/child.h"
 #include "support/filesystem.h"
 
 #include <criterion/criterion.h>
@@ -219,7 +220,7 @@ Test(platform, the_posix_lock_excludes_another_process_and_dies_with_it)
     struct dpot_filesystem *fs = NULL;
     cr_assert_eq(pipe(up), 0);
     cr_assert_eq(pipe(down), 0);
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
         struct dpot_filesystem *mine = NULL;

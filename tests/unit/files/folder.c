@@ -2,6 +2,8 @@
 
 #include "folder.h"
 
+#include "support/child.h"
+
 #include <criterion/criterion.h>
 #include <ftw.h>
 #include <stdbool.h>
@@ -56,7 +58,7 @@ const char *folder_pipe(const char *name, const void *data, size_t len)
 {
     const char *path = folder_path(name);
     cr_assert_eq(mkfifo(path, 0600), 0);
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
         FILE *stream = fopen(path, "wb");

@@ -1,5 +1,6 @@
 /* dpot central --ledger: charges before data are opened, refuses above caps, locks its file. */
 #include "../tool/process.h"
+#include "support/child.h"
 #include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
@@ -137,7 +138,7 @@ static pid_t start(const char *arguments)
     for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         argv[argc++] = word;
     }
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
         const int nothing = open("/dev/null", O_WRONLY);
@@ -172,6 +173,7 @@ Test(ledger_tool, a_run_killed_after_its_charge_stays_charged)
     for (int i = 1; i <= 2; i++) {
         const pid_t child = start(run); /* charges, then waits for its data */
         while (size_of_ledger() < 64 + 256 * (size_t)(i + 1)) {
+            cr_assert_eq(waitpid(child, NULL, WNOHANG), 0, "it ended before its charge");
             (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
         }
         cr_assert_eq(kill(child, SIGKILL), 0);

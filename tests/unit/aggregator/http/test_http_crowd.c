@@ -1,9 +1,11 @@
 /* The server on loopback among silent connections, and while it closes. */
+#include "support/child.h"
 #include "unit/aggregator/http/rig.h"
 
 #include <criterion/criterion.h>
 #include <criterion/logging.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -77,7 +79,7 @@ static struct crowd hold_idle(size_t n, const char *beginning)
     size_t n_open = 0;
     cr_assert_eq(pipe(opened), 0);
     cr_assert_eq(pipe(leash), 0);
-    const struct crowd crowd = {fork(), leash[1]};
+    const struct crowd crowd = {child_fork(), leash[1]};
     cr_assert_geq(crowd.process, 0);
     if (crowd.process == 0) {
         (void)close(leash[1]);
@@ -148,16 +150,23 @@ Test(http_crowd, heads_and_bodies_that_never_end_give_way)
 
 /* ---- closing ---- */
 
-static volatile int has_committed, may_answer;
-static void hold_until_released(void *ctx, size_t n)
+static atomic_bool has_committed, may_answer;
+
+/* For a minute at most, so that a failed test ends. */
+static void wait_for(const atomic_bool *flag)
 {
     const struct timespec pause_a_little = {.tv_nsec = 5000000};
-    (void)ctx;
-    (void)n;
-    has_committed = 1;
-    while (!may_answer) {
+    for (int i = 0; i < 12000 && !atomic_load(flag); i++) {
         (void)nanosleep(&pause_a_little, NULL);
     }
+}
+
+static void hold_until_released(void *ctx, size_t n)
+{
+    (void)ctx;
+    (void)n;
+    atomic_store(&has_committed, true);
+    wait_for(&may_answer);
 }
 
 static void *post_batch(void *ctx)
@@ -194,7 +203,6 @@ Test(http_crowd, a_server_that_drains_is_healthy_and_not_ready)
     pthread_t poster, closer;
     void *status = NULL;
     struct dpot_buf body = sealed(0, 5);
-    const struct timespec pause_a_little = {.tv_nsec = 5000000};
     http_use_writer(hold_until_released, NULL);
     int asks_readiness[4], ready = 200;
     for (size_t i = 0; i < 4; i++) {
@@ -203,9 +211,8 @@ Test(http_crowd, a_server_that_drains_is_healthy_and_not_ready)
     const int asks_health = http_connect(server_url(server));
     cr_assert_eq(ask_on(asks_health, "/healthz"), 200);
     cr_assert_eq(pthread_create(&poster, NULL, post_batch, &body), 0);
-    while (!has_committed) {
-        (void)nanosleep(&pause_a_little, NULL);
-    }
+    wait_for(&has_committed);
+    cr_assert(atomic_load(&has_committed));
     cr_assert_eq(pthread_create(&closer, NULL, close_server, NULL), 0);
     /* An answer that was made before the closing and sent after it ends its connection: use the
      * next one. */
@@ -216,7 +223,7 @@ Test(http_crowd, a_server_that_drains_is_healthy_and_not_ready)
     }
     cr_assert_eq(ready, 503);
     cr_assert_eq(ask_on(asks_health, "/healthz"), 200, "the process lives");
-    may_answer = 1;
+    atomic_store(&may_answer, true);
     cr_assert_eq(pthread_join(poster, &status), 0);
     cr_assert_eq(pthread_join(closer, NULL), 0);
     cr_assert_eq(*(const int *)status, 202);

@@ -172,10 +172,11 @@ Test(http_hostile, the_memory_of_all_bodies_is_bounded)
     for (size_t i = 0; i < N_BODIES; i++) {
         fds[i] = start_body(body, sizeof body - 1);
     }
-    while (traffic.body_memory < N_BODIES * BODY_LEN) {
+    for (int i = 0; i < 12000 && traffic.body_memory < N_BODIES * BODY_LEN; i++) {
         (void)nanosleep(&pause, NULL);
         server_get_traffic(server, &traffic);
     }
+    cr_assert_eq(traffic.body_memory, N_BODIES * BODY_LEN);
     for (size_t i = 0; i < N_BODIES; i++) {
         expect_status(start_body(body, sizeof body), 503);
     }

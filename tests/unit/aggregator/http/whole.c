@@ -111,10 +111,12 @@ json_t *whole_wait(json_t *job)
 {
     char path[128];
     const struct timespec pause = {.tv_nsec = 2000000};
+    int n_left = 150000; /* five minutes */
     (void)snprintf(path, sizeof path, "/v1/admin/jobs/%s", text_of(job, "id"));
     while (strcmp(text_of(job, "state"), "queued") == 0 ||
            strcmp(text_of(job, "state"), "running") == 0) {
         json_decref(job);
+        cr_assert_gt(n_left--, 0, "the job never ended");
         (void)nanosleep(&pause, NULL);
         job = whole_call("GET", path, "", 200);
     }

@@ -1,5 +1,6 @@
 #include "../tool/process.h"
 #include "drawn.h"
+#include "support/child.h"
 #include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
@@ -161,7 +162,7 @@ Test(plot, tables_come_from_standard_input_too)
 Test(plot, a_named_pipe_is_read_once)
 {
     cr_assert_eq(mkfifo(folder_path("pipe.csv"), 0600), 0);
-    const pid_t writer = fork();
+    const pid_t writer = child_fork();
     if (writer == 0) {
         FILE *stream = fopen(folder_path("pipe.csv"), "w");
         _exit(stream && fputs("t,u\n1,2\n3,4\n", stream) >= 0 && fclose(stream) == 0 ? 0 : 1);

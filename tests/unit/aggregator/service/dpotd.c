@@ -1,5 +1,6 @@
 #include "unit/aggregator/service/dpotd.h"
 
+#include "support/child.h"
 #include "unit/aggregator/http_client.h"
 
 #include <criterion/criterion.h>
@@ -68,7 +69,7 @@ static void limit_memory(void)
 
 pid_t launch(char *const *arguments)
 {
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
         redirect(STDOUT_FILENO, "stdout");

@@ -1,5 +1,6 @@
 /* A store whose owner was killed: the next owner finds all acknowledged reports; an older copy is
  * refused. */
+#include "support/child.h"
 #include "unit/aggregator/store/store_file.h"
 
 #include <criterion/criterion.h>
@@ -49,15 +50,14 @@ static void crash(const char *const *statements)
     int ready[2];
     char byte = 0;
     cr_assert_eq(pipe(ready), 0);
-    const pid_t owner = fork();
+    const pid_t owner = child_fork();
     if (owner == 0) {
         struct store *store = NULL;
-        if (store_open_owned(store_file.url, NULL, &store, NULL) == DPOT_OK) {
-            for (uint32_t i = 0; i < N_COMMITS; i++) {
-                (void)append(store, i);
-            }
-            (void)!write(ready[1], run_all(statements) ? "x" : "-", 1);
+        const bool is_open = store_open_owned(store_file.url, NULL, &store, NULL) == DPOT_OK;
+        for (uint32_t i = 0; is_open && i < N_COMMITS; i++) {
+            (void)append(store, i);
         }
+        (void)!write(ready[1], is_open && run_all(statements) ? "x" : "-", 1);
         (void)pause();
         _exit(0);
     }

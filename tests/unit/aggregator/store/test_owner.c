@@ -1,4 +1,5 @@
 /* An SQLite store has one owner, by any name of the file, until the process ends. */
+#include "support/child.h"
 #include "unit/aggregator/fixture.h"
 
 #include <criterion/criterion.h>
@@ -66,13 +67,13 @@ Test(owner, a_store_whose_owner_was_killed_is_free)
     int ready[2];
     char byte = 0;
     cr_assert_eq(pipe(ready), 0);
-    const pid_t owner = fork();
+    const pid_t owner = child_fork();
     if (owner == 0) {
-        (void)(store_open_owned(url, NULL, &store, NULL) == DPOT_OK && write(ready[1], "x", 1));
+        (void)!write(ready[1], store_open_owned(url, NULL, &store, NULL) == DPOT_OK ? "x" : "-", 1);
         (void)pause();
         _exit(0);
     }
-    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    cr_assert(read(ready[0], &byte, 1) == 1 && byte == 'x');
     refuse_owned(url, "served by process");
     cr_assert_eq(kill(owner, SIGKILL), 0);
     cr_assert_eq(waitpid(owner, NULL, 0), owner);
@@ -87,17 +88,18 @@ static pid_t start_owner(struct job_record *job)
     int ready[2];
     char byte = 0;
     cr_assert_eq(pipe(ready), 0);
-    const pid_t owner = fork();
+    const pid_t owner = child_fork();
     if (owner == 0) {
         job->state = JOB_RUNNING;
         job->n_attempts = 1;
-        (void)(store_open_owned(url, NULL, &store, NULL) == DPOT_OK &&
-               store_add_job(store, job, NULL) == DPOT_OK &&
-               store_update_job(store, job, NULL) == DPOT_OK && write(ready[1], "x", 1));
+        const bool is_ready = store_open_owned(url, NULL, &store, NULL) == DPOT_OK &&
+                              store_add_job(store, job, NULL) == DPOT_OK &&
+                              store_update_job(store, job, NULL) == DPOT_OK;
+        (void)!write(ready[1], is_ready ? "x" : "-", 1);
         (void)pause();
         _exit(0);
     }
-    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    cr_assert(read(ready[0], &byte, 1) == 1 && byte == 'x');
     return owner;
 }
 
@@ -169,7 +171,7 @@ Test(owner, a_refusal_in_the_owners_process_leaves_its_locks)
     cr_assert_eq(store_open_owned(url, NULL, &store, NULL), DPOT_OK);
     cr_assert_eq(link(path, link_path), 0);
     refuse_owned(link_url, "served by process");
-    const pid_t other = fork();
+    const pid_t other = child_fork();
     if (other == 0) { /* a child does not inherit record locks */
         const int fd = open(path, O_RDWR);
         struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 30};

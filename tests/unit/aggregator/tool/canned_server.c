@@ -1,5 +1,7 @@
 #include "canned_server.h"
 
+#include "support/child.h"
+
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <netinet/in.h>
@@ -101,11 +103,8 @@ static pid_t start(struct canned_server *server, int *listener, in_port_t *port)
     cr_assert_geq(*listener, 0);
     cr_assert_eq(listen(*listener, 8), 0);
     (void)snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u", (unsigned)ntohs(*port));
-    server->child = fork();
+    server->child = child_fork();
     cr_assert_geq(server->child, 0);
-    if (server->child == 0) {
-        (void)alarm(300); /* ends soon after its test */
-    }
     return server->child;
 }
 

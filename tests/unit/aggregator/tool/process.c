@@ -1,5 +1,6 @@
 #include "process.h"
 
+#include "support/child.h"
 #include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
@@ -64,7 +65,7 @@ void process_run(struct process *process, const char *arguments)
         argv[argc++] = word;
         cr_assert_lt(argc, ARGUMENTS_MAX);
     }
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
         become_program(argv);

@@ -1,4 +1,5 @@
 /* Which data dpot-device accepts, and which it refuses before any charge. */
+#include "support/child.h"
 #include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
@@ -147,7 +148,7 @@ static void assert_endless_is_refused(const char *line, const char *sentence)
     (void)snprintf(path, sizeof path, "%s/data.csv", folder);
     (void)unlink(path);
     cr_assert_eq(mkfifo(path, 0600), 0);
-    const pid_t writer = fork();
+    const pid_t writer = child_fork();
     cr_assert_geq(writer, 0);
     if (writer == 0) {
         FILE *file = fopen(path, "w");

@@ -1,4 +1,5 @@
 /* dpot-device and obstacles in its folder: another process, a limit, a wrong path. */
+#include "support/child.h"
 #include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
@@ -210,7 +211,7 @@ static int run_with_closed(unsigned closed, const char *const *arguments)
     for (size_t i = 0; arguments[i]; i++) {
         argv[i + 1] = arguments[i];
     }
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     if (child == 0) {
         for (int i = 0; i < 3; i++) {
             if (closed & 1u << i) {
@@ -246,7 +247,7 @@ static int run_into_a_full_disk(const char *const *arguments)
         argv[i + 1] = arguments[i];
     }
     cr_assert_eq(pipe(says), 0);
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     if (child == 0) {
         (void)dup2(open("/dev/null", O_RDONLY), 0);
         (void)dup2(open("/dev/full", O_WRONLY), 1);

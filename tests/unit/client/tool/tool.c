@@ -1,5 +1,7 @@
 #include "unit/client/tool/tool.h"
 
+#include "support/child.h"
+
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -131,7 +133,7 @@ int run(const char *input, const char *const *arguments)
     cr_assert_eq(pipe(in_pipe), 0);
     cr_assert_eq(pipe(out_pipe), 0);
     cr_assert_eq(pipe(err_pipe), 0);
-    const pid_t child = fork();
+    const pid_t child = child_fork();
     if (child == 0) {
         (void)dup2(in_pipe[0], 0);
         (void)dup2(out_pipe[1], 1);
