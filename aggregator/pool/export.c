@@ -1,8 +1,7 @@
 #include "pool/export.h"
 
+#include "base/double_bits.h"
 #include "pool/validate.h"
-
-#include <string.h>
 
 #define INDEX_LEN 4
 #define NUMBER_LEN 8
@@ -57,9 +56,7 @@ static int write_row(void *ctx, uint32_t round, const struct dpot_report *report
     (void)round;
     writing->status = decoder_run(writing->decoder, report, writing->row, writing->error);
     for (size_t j = 0; writing->status == DPOT_OK && j < writing->n_columns; j++) {
-        uint64_t bits;
-        memcpy(&bits, &writing->row[j], sizeof bits);
-        dpot_store_u64(writing->bytes + NUMBER_LEN * j, bits);
+        dpot_store_u64(writing->bytes + NUMBER_LEN * j, dpot_double_bits(writing->row[j]));
     }
     return put(writing, writing->bytes, NUMBER_LEN * writing->n_columns);
 }

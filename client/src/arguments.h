@@ -2,21 +2,19 @@
 #ifndef DPOT_CLIENT_ARGUMENTS_H
 #define DPOT_CLIENT_ARGUMENTS_H
 
+#include "base/error.h"
 #include "dpot/dpot.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define DPOT_STRUCT_SIZE_MAX 65536 /* bytes: above it a struct_size was never set */
 
-/* Whether a struct of the caller has members that this library does not know and that are set.
- * `known` is its size here. They may be caps, so such a struct is refused. */
-bool dpot_struct_has_unknown(const void *data, size_t struct_size, size_t known);
+/* Checks a struct that dpot reads, whose first member is its struct_size: at least `least`, and all
+ * bytes beyond `known`, its size here, are 0: one of those members may be a cap. */
+DPOT_WARN_UNUSED dpot_status dpot_struct_check(const void *data, size_t least, size_t known,
+                                               const char *name, struct dpot_error *error);
 
-/* Sets the sentence of the client's last error. Returns DPOT_ERR_ARGUMENT; `client` may be NULL. */
-DPOT_WARN_UNUSED dpot_status dpot_client_refuse(dpot_client *client, const char *sentence);
-
-/* The same for a pointer that must not be NULL; DPOT_OK if it is none. */
+/* DPOT_ERR_ARGUMENT, with a sentence, for a pointer that is NULL. `client` may be NULL too. */
 DPOT_WARN_UNUSED dpot_status dpot_client_require(dpot_client *client, const void *pointer,
                                                  const char *name);
 

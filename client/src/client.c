@@ -124,38 +124,64 @@ static bool is_zero(const uint8_t *data, size_t len)
     return any == 0;
 }
 
-/* A mistake of the embedder in one sentence, or NULL. dpot_caps_init checks the caps. */
-static const char *find_mistake(const struct dpot_client_config *config)
+/* The address begins with a scheme and names a host. */
+static dpot_status check_server_url(const char *url, struct dpot_error *error)
 {
+    const size_t scheme_len = strncmp(url, "https://", 8) == 0  ? 8
+                              : strncmp(url, "http://", 7) == 0 ? 7
+                                                                : 0;
+    const size_t len = strlen(url);
+    if (scheme_len == 0) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "config.server_url must begin with https:// or http://");
+    }
+    if (url[scheme_len] == '/' || len == scheme_len) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT, "config.server_url has no host after %.*s",
+                              (int)scheme_len, url);
+    }
+    return len <= SERVER_URL_MAX
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                                "config.server_url has %zu bytes: at most %d", len, SERVER_URL_MAX);
+}
+
+static dpot_status check_keystore_key(const struct dpot_client_config *config,
+                                      struct dpot_error *error)
+{
+    const size_t len = config->keystore_key_len;
+    if (!config->keystore_key && len > 0) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "config.keystore_key is NULL beside a length of %zu: the key could "
+                              "not be fetched?",
+                              len);
+    }
+    return !config->keystore_key || (len >= 16 && len <= 64)
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                                "config.keystore_key_len is %zu: it must be 16 to 64 bytes", len);
+}
+
+/* Mistakes of the embedder, other than those of hooks and caps. */
+static dpot_status check_config(const struct dpot_client_config *config, struct dpot_error *error)
+{
+    const char *mistake = NULL;
     if (!config->filesystem) {
-        return "config.filesystem is NULL: give one, for instance of dpot_filesystem_posix_new";
+        mistake = "config.filesystem is NULL: give one, for instance of dpot_filesystem_posix_new";
+    } else if (is_zero(config->pin, sizeof config->pin)) {
+        mistake = "config.pin is not set: give the aggregator's 32-byte signing key";
+    } else if (!config->groups && config->n_groups > 0) {
+        mistake = "config.groups is NULL beside a count: give n_groups of them, or 0";
+    } else if (config->request_timeout_ms == 0) {
+        mistake = "config.request_timeout_ms is 0: choose at least 1, 30000 for instance";
+    } else if (config->send_delay_ms == 0) {
+        mistake = "config.send_delay_ms is 0: choose at least 1, 2000 for instance";
     }
-    if (is_zero(config->pin, sizeof config->pin)) {
-        return "config.pin is not set: give the aggregator's 32-byte signing key";
+    if (mistake) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT, "%s", mistake);
     }
-    if (config->keystore_key && (config->keystore_key_len < 16 || config->keystore_key_len > 64)) {
-        return "config.keystore_key_len must be 16 to 64 bytes";
-    }
-    if (!config->keystore_key && config->keystore_key_len != 0) {
-        return "config.keystore_key is NULL beside a length: the key could not be fetched?";
-    }
-    if (!config->groups && config->n_groups > 0) {
-        return "config.groups is NULL beside a count: give n_groups of them, or 0";
-    }
-    if (config->request_timeout_ms == 0) {
-        return "config.request_timeout_ms is 0: choose at least 1, 30000 for instance";
-    }
-    if (config->send_delay_ms == 0) {
-        return "config.send_delay_ms is 0: choose at least 1, 2000 for instance";
-    }
-    if (config->server_url && strncmp(config->server_url, "http://", 7) != 0 &&
-        strncmp(config->server_url, "https://", 8) != 0) {
-        return "config.server_url must begin with https:// or http://";
-    }
-    if (config->server_url && strlen(config->server_url) > SERVER_URL_MAX) {
-        return "config.server_url is longer than 1024 bytes";
-    }
-    return NULL;
+    const dpot_status status = check_keystore_key(config, error);
+    return status == DPOT_OK && config->server_url ? check_server_url(config->server_url, error)
+                                                   : status;
 }
 
 static dpot_status copy_server_url(dpot_client *client)
@@ -202,19 +228,17 @@ static void init_parts(dpot_client *client)
 /* Everything in opening that can be refused. */
 static dpot_status set_up(dpot_client *client)
 {
-    const char *mistake = find_mistake(&client->config);
-    dpot_status status = dpot_caps_init(&client->caps, &client->config, &client->error);
+    dpot_status status = check_config(&client->config, &client->error);
+    if (status == DPOT_OK) {
+        status = dpot_caps_init(&client->caps, &client->config, &client->error);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_init();
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
     dpot_caps_limit(&client->caps, DPOT_EPSILON_CEILING_Q32);
-    if (mistake) {
-        status = dpot_error_set(&client->error, DPOT_ERR_ARGUMENT, "%s", mistake);
-    }
-    if (status != DPOT_OK) {
-        return status;
-    }
-    status = dpot_init();
-    if (status != DPOT_OK) {
-        return status;
-    }
     init_parts(client);
     status = copy_server_url(client);
     if (status == DPOT_OK) {
@@ -236,36 +260,33 @@ static void put_error_text(char *text, size_t cap, const struct dpot_error *erro
                            dpot_status status)
 {
     if (text && cap > 0) {
-        const char *sentence = error && error->text[0] ? error->text : dpot_status_text(status);
+        const char *sentence = error->text[0] ? error->text : dpot_status_text(status);
         (void)snprintf(text, cap, "%s", status == DPOT_OK ? "" : sentence);
     }
 }
 
-static dpot_status refuse_opening(const char *sentence, char *error_text, size_t error_cap)
-{
-    struct dpot_error error = {{0}};
-    const dpot_status status = dpot_error_set(&error, DPOT_ERR_ARGUMENT, "%s", sentence);
-    put_error_text(error_text, error_cap, &error, status);
-    return status;
-}
-
-/* One sentence, or NULL. */
-static const char *find_wrong_argument(const struct dpot_client_config *config,
-                                       dpot_client *const *client)
+/* Merges the config over the defaults; its hooks are checked before one of them is called. */
+static dpot_status take_config(const struct dpot_client_config *config,
+                               struct dpot_client_config *merged, dpot_client *const *client,
+                               struct dpot_error *error)
 {
     if (!client) {
-        return "client is NULL: give the address of the handle";
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "client is NULL: give the address of the handle");
     }
     if (!config) {
-        return "config is NULL: give one, begun by dpot_client_config_init";
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "config is NULL: give one, begun by dpot_client_config_init");
     }
-    if (config->struct_size < offsetof(struct dpot_client_config, pin)) {
-        return "config.struct_size is too small: begin with dpot_client_config_init";
+    const dpot_status status = dpot_struct_check(config, offsetof(struct dpot_client_config, pin),
+                                                 sizeof *config, "config", error);
+    if (status != DPOT_OK) {
+        return status;
     }
-    return dpot_struct_has_unknown(config, config->struct_size, sizeof *config)
-               ? "config sets members that this libdpot does not know, perhaps caps: install the "
-                 "newer libdpot, or leave them 0"
-               : NULL;
+    const size_t size = config->struct_size;
+    dpot_client_config_init(merged, sizeof *merged);
+    memcpy(merged, config, size < sizeof *merged ? size : sizeof *merged);
+    return dpot_hooks_check(merged, error);
 }
 
 dpot_status dpot_client_open(const struct dpot_client_config *config, dpot_client **client,
@@ -274,25 +295,17 @@ dpot_status dpot_client_open(const struct dpot_client_config *config, dpot_clien
     if (client) {
         *client = NULL;
     }
-    const char *wrong = find_wrong_argument(config, client);
-    if (wrong) {
-        return refuse_opening(wrong, error_text, error_cap);
-    }
     struct dpot_client_config merged;
-    dpot_client_config_init(&merged, sizeof merged);
-    memcpy(&merged, config,
-           config->struct_size < sizeof merged ? config->struct_size : sizeof merged);
-    const char *mistake = dpot_hooks_find_mistake(&merged);
-    if (mistake) { /* before one of them is called */
-        return refuse_opening(mistake, error_text, error_cap);
-    }
-    dpot_client *c = dpot_alloc_array(merged.allocator, 1, sizeof *c);
+    struct dpot_error error = {{0}};
+    dpot_status status = take_config(config, &merged, client, &error);
+    dpot_client *c = status == DPOT_OK ? dpot_alloc_array(merged.allocator, 1, sizeof *c) : NULL;
     if (!c) {
-        put_error_text(error_text, error_cap, NULL, DPOT_ERR_MEMORY);
-        return DPOT_ERR_MEMORY;
+        status = status == DPOT_OK ? DPOT_ERR_MEMORY : status;
+        put_error_text(error_text, error_cap, &error, status);
+        return status;
     }
     c->config = merged;
-    const dpot_status status = set_up(c);
+    status = set_up(c);
     put_error_text(error_text, error_cap, &c->error, status);
     if (status != DPOT_OK) {
         dpot_client_close(c);
@@ -325,7 +338,8 @@ dpot_status dpot_client_expect(dpot_client *client, const uint8_t (*digests)[32]
                               "n is %zu: give at most %d digests", n, EXPECTED_MAX);
     }
     if (!digests && n > 0) {
-        return dpot_client_require(client, NULL, "digests");
+        return dpot_error_set(&client->error, DPOT_ERR_ARGUMENT,
+                              "digests is NULL beside a count of %zu: give them, or 0", n);
     }
     const struct dpot_allocator *allocator = client->config.allocator;
     struct dpot_campaigns *campaigns = &client->campaigns;

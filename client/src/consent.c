@@ -196,36 +196,35 @@ dpot_status dpot_client_withdraw(dpot_client *client)
 /* ---- without a client ---- */
 
 /* Sets no mark in a folder that is not an install. */
-static dpot_status check_is_install(const struct dpot_filesystem *fs)
+static bool may_be_install(const struct dpot_filesystem *fs)
 {
     static const char *const names[] = {DPOT_CONSENT_NAME, DPOT_WITHDRAWN_NAME, DPOT_LEDGER_NAME,
                                         DPOT_SPOOL_NAME, DPOT_KEYS_NAME};
     bool is_there = false;
     for (size_t i = 0; !is_there && i < sizeof names / sizeof names[0]; i++) {
-        const dpot_status status = dpot_file_exists(fs, names[i], &is_there);
-        if (status != DPOT_OK) {
-            return DPOT_OK; /* unknown: better a mark too many */
+        if (dpot_file_exists(fs, names[i], &is_there) != DPOT_OK) {
+            return true; /* unknown: better a mark too many */
         }
     }
-    return is_there ? DPOT_OK : DPOT_ERR_NOT_FOUND;
+    return is_there;
 }
 
 dpot_status dpot_folder_withdraw(const struct dpot_filesystem *filesystem, char *error_text,
                                  size_t error_cap)
 {
     struct dpot_error error = {{0}};
-    const char *mistake = filesystem ? dpot_hooks_find_filesystem_mistake(filesystem)
-                                     : "config.filesystem is NULL: give one";
-    dpot_status status = mistake ? DPOT_ERR_ARGUMENT : check_is_install(filesystem);
-    if (mistake) {
-        (void)dpot_error_set(&error, status, "%s", mistake + sizeof "config." - 1);
-    } else if (status == DPOT_OK) {
+    dpot_status status =
+        filesystem ? dpot_hooks_check_filesystem(filesystem, "filesystem", &error)
+                   : dpot_error_set(&error, DPOT_ERR_ARGUMENT, "filesystem is NULL: give one");
+    if (status == DPOT_OK && !may_be_install(filesystem)) {
+        status = dpot_error_set(&error, DPOT_ERR_NOT_FOUND,
+                                "this folder holds no install: nothing is reported");
+    }
+    if (status == DPOT_OK) {
         status = mark_withdrawn(filesystem);
         if (status != DPOT_OK) {
             (void)explain_mark(&error, status, "what waited to be sent was not dropped");
         }
-    } else {
-        (void)dpot_error_set(&error, status, "this folder holds no install: nothing is reported");
     }
     if (error_text && error_cap > 0) {
         (void)snprintf(error_text, error_cap, "%s", error.text);

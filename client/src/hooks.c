@@ -4,106 +4,86 @@
 
 #include <stdbool.h>
 
-#define TOO_SMALL(hook) "config." hook ".struct_size is too small: set it to sizeof of yours"
-#define UNKNOWN(hook)                                                                              \
-    "config." hook " sets members that this libdpot does not know: install the newer libdpot, or " \
-    "leave them 0"
-#define IS_NULL(member) "config." member " is NULL: give that function"
+static dpot_status check_function(bool is_there, const char *hook, const char *function,
+                                  struct dpot_error *error)
+{
+    return is_there ? DPOT_OK
+                    : dpot_error_set(error, DPOT_ERR_ARGUMENT, "%s.%s is NULL: give that function",
+                                     hook, function);
+}
 
-const char *dpot_hooks_find_filesystem_mistake(const struct dpot_filesystem *filesystem)
+dpot_status dpot_hooks_check_filesystem(const struct dpot_filesystem *filesystem, const char *name,
+                                        struct dpot_error *error)
 {
     const struct dpot_filesystem *fs = filesystem;
-    if (!fs) {
-        return NULL;
-    }
-    if (fs->struct_size < offsetof(struct dpot_filesystem, explain)) {
-        return TOO_SMALL("filesystem");
-    }
-    if (dpot_struct_has_unknown(fs, fs->struct_size, sizeof *fs)) {
-        return UNKNOWN("filesystem");
+    dpot_status status =
+        dpot_struct_check(fs, offsetof(struct dpot_filesystem, explain), sizeof *fs, name, error);
+    if (status != DPOT_OK) {
+        return status;
     }
     const struct {
         bool is_there;
-        const char *sentence;
+        const char *function;
     } members[] = {
-        {fs->open != NULL, IS_NULL("filesystem.open")},
-        {fs->close != NULL, IS_NULL("filesystem.close")},
-        {fs->size != NULL, IS_NULL("filesystem.size")},
-        {fs->read_at != NULL, IS_NULL("filesystem.read_at")},
-        {fs->write_at != NULL, IS_NULL("filesystem.write_at")},
-        {fs->truncate != NULL, IS_NULL("filesystem.truncate")},
-        {fs->sync != NULL, IS_NULL("filesystem.sync")},
-        {fs->sync_directory != NULL, IS_NULL("filesystem.sync_directory")},
-        {fs->rename != NULL, IS_NULL("filesystem.rename")},
-        {fs->remove != NULL, IS_NULL("filesystem.remove")},
-        {fs->lock != NULL, IS_NULL("filesystem.lock")},
-        {fs->unlock != NULL, IS_NULL("filesystem.unlock")},
+        {fs->open != NULL, "open"},         {fs->close != NULL, "close"},
+        {fs->size != NULL, "size"},         {fs->read_at != NULL, "read_at"},
+        {fs->write_at != NULL, "write_at"}, {fs->truncate != NULL, "truncate"},
+        {fs->sync != NULL, "sync"},         {fs->sync_directory != NULL, "sync_directory"},
+        {fs->rename != NULL, "rename"},     {fs->remove != NULL, "remove"},
+        {fs->lock != NULL, "lock"},         {fs->unlock != NULL, "unlock"},
     };
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        if (!members[i].is_there) {
-            return members[i].sentence;
-        }
+    for (size_t i = 0; status == DPOT_OK && i < sizeof members / sizeof members[0]; i++) {
+        status = check_function(members[i].is_there, name, members[i].function, error);
     }
-    return NULL;
+    return status;
 }
 
-static const char *find_transport_mistake(const struct dpot_transport *transport)
+static dpot_status check_transport(const struct dpot_transport *transport, struct dpot_error *error)
 {
-    if (!transport) {
-        return NULL;
-    }
-    if (transport->struct_size < sizeof *transport) {
-        return TOO_SMALL("transport");
-    }
-    if (dpot_struct_has_unknown(transport, transport->struct_size, sizeof *transport)) {
-        return UNKNOWN("transport");
-    }
-    return transport->perform ? NULL : IS_NULL("transport.perform");
+    const dpot_status status = dpot_struct_check(transport, sizeof *transport, sizeof *transport,
+                                                 "config.transport", error);
+    return status == DPOT_OK
+               ? check_function(transport->perform != NULL, "config.transport", "perform", error)
+               : status;
 }
 
-static const char *find_clock_mistake(const struct dpot_clock *clock)
+static dpot_status check_clock(const struct dpot_clock *clock, struct dpot_error *error)
 {
-    if (!clock) {
-        return NULL;
-    }
-    if (clock->struct_size < sizeof *clock) {
-        return TOO_SMALL("clock");
-    }
-    if (dpot_struct_has_unknown(clock, clock->struct_size, sizeof *clock)) {
-        return UNKNOWN("clock");
-    }
-    return clock->now ? NULL : IS_NULL("clock.now");
+    const dpot_status status =
+        dpot_struct_check(clock, sizeof *clock, sizeof *clock, "config.clock", error);
+    return status == DPOT_OK ? check_function(clock->now != NULL, "config.clock", "now", error)
+                             : status;
 }
 
-static const char *find_counter_mistake(const struct dpot_counter *counter)
+static dpot_status check_counter(const struct dpot_counter *counter, struct dpot_error *error)
 {
-    if (!counter) {
-        return NULL;
-    }
-    if (counter->struct_size < sizeof *counter) {
-        return TOO_SMALL("counter");
-    }
-    if (dpot_struct_has_unknown(counter, counter->struct_size, sizeof *counter)) {
-        return UNKNOWN("counter");
-    }
-    return !counter->read == !counter->advance
-               ? NULL
-               : "config.counter has one function of two: give read and advance, or neither";
+    const dpot_status status =
+        dpot_struct_check(counter, sizeof *counter, sizeof *counter, "config.counter", error);
+    return status != DPOT_OK || !counter->read == !counter->advance
+               ? status
+               : dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                                "config.counter has one function of two: give read and advance, or "
+                                "neither");
 }
 
-const char *dpot_hooks_find_mistake(const struct dpot_client_config *config)
+dpot_status dpot_hooks_check(const struct dpot_client_config *config, struct dpot_error *error)
 {
-    const char *mistakes[] = {
-        config->allocator && !config->allocator->resize ? IS_NULL("allocator.resize") : NULL,
-        dpot_hooks_find_filesystem_mistake(config->filesystem),
-        find_transport_mistake(config->transport),
-        find_clock_mistake(config->clock),
-        find_counter_mistake(config->counter),
-    };
-    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
-        if (mistakes[i]) {
-            return mistakes[i];
-        }
+    dpot_status status = DPOT_OK;
+    if (config->allocator) {
+        status =
+            check_function(config->allocator->resize != NULL, "config.allocator", "resize", error);
     }
-    return NULL;
+    if (status == DPOT_OK && config->filesystem) {
+        status = dpot_hooks_check_filesystem(config->filesystem, "config.filesystem", error);
+    }
+    if (status == DPOT_OK && config->transport) {
+        status = check_transport(config->transport, error);
+    }
+    if (status == DPOT_OK && config->clock) {
+        status = check_clock(config->clock, error);
+    }
+    if (status == DPOT_OK && config->counter) {
+        status = check_counter(config->counter, error);
+    }
+    return status;
 }

@@ -157,7 +157,8 @@ dpot_status dpot_client_get_statement(dpot_client *client, char *text, size_t ca
     char window[48];
     dpot_status status = dpot_client_require(client, text, "text");
     if (status == DPOT_OK && cap == 0) {
-        status = dpot_client_refuse(client, "cap is 0: 1024 bytes and 512 per campaign suffice");
+        status = dpot_error_set(&client->error, DPOT_ERR_ARGUMENT,
+                                "cap is 0: 1024 bytes and 512 per campaign suffice");
     }
     if (status != DPOT_OK) {
         return status;

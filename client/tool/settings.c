@@ -184,6 +184,9 @@ static const char *find_mistake(const struct settings *s)
     if (strncmp(s->server, "http://", 7) != 0 && strncmp(s->server, "https://", 8) != 0) {
         return "--server must begin with https:// or http://";
     }
+    if (strchr("/", strstr(s->server, "://")[3])) { /* the NUL too */
+        return "--server has no host";
+    }
     if (strlen(s->server) > SERVER_MAX) {
         return "--server is longer than 1024 bytes";
     }

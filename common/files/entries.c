@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/crypto.h"
+#include "base/double_bits.h"
 
 #include <errno.h>
 #include <math.h>
@@ -51,9 +52,7 @@ static double decode_float(uint64_t bits, unsigned size)
         memcpy(&value, &short_bits, sizeof value);
         return (double)value;
     }
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return dpot_double_of_bits(bits);
 }
 
 /* The magnitude of an integer. */

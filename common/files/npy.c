@@ -1,6 +1,7 @@
 #include "files/npy.h"
 
 #include "base/buf.h"
+#include "base/double_bits.h"
 #include "files/entries.h"
 
 #include <stdint.h>
@@ -345,9 +346,7 @@ static void encode(double value, enum array_type type, uint8_t *out)
         dpot_store_u32(out, (uint32_t)value);
         return;
     }
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    dpot_store_u64(out, bits);
+    dpot_store_u64(out, dpot_double_bits(value));
 }
 
 void npy_write(FILE *stream, const struct array *array, enum array_type type)

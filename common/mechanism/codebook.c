@@ -1,6 +1,7 @@
 #include "mechanism/codebook.h"
 
 #include "base/buf.h"
+#include "base/double_bits.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,12 +44,10 @@ void dpot_codebook_init(struct dpot_codebook *codebook, const struct dpot_campai
  * + s^3/3 + s^5/5 + ...). s^2 < 0.0295, so the terms up to s^21 are exact to rounding. */
 static double log_of(double u)
 {
-    uint64_t bits;
-    double m;
-    memcpy(&bits, &u, sizeof bits);
+    const uint64_t bits = dpot_double_bits(u);
     double exponent = (double)((int64_t)(bits >> MANTISSA_BITS) - EXPONENT_BIAS);
-    bits = (bits & MANTISSA_MASK) | (uint64_t)EXPONENT_BIAS << MANTISSA_BITS;
-    memcpy(&m, &bits, sizeof m);
+    double m =
+        dpot_double_of_bits((bits & MANTISSA_MASK) | (uint64_t)EXPONENT_BIAS << MANTISSA_BITS);
     const bool is_upper = m > SQRT_2;
     m = is_upper ? m / 2 : m;
     exponent += is_upper;

@@ -1,10 +1,9 @@
 #include "mechanism/mechanism.h"
 
 #include "base/crypto.h"
+#include "base/double_bits.h"
 #include "mechanism/sampler.h"
 #include "mechanism/u128.h"
-
-#include <string.h>
 
 static const struct dpot_mechanism *const table[] = {
     &dpot_mechanism_wpm, &dpot_mechanism_kpm, &dpot_mechanism_exponential, &dpot_mechanism_laplace,
@@ -188,22 +187,17 @@ static void draw_place(struct place *place, size_t n_max, uint64_t random)
 {
     double *row_weights = place->measure.measure.weights;
     for (size_t r = 0; r < n_max; r++) {
-        uint64_t bits;
-        memcpy(&bits, &row_weights[r], sizeof bits);
-        bits <<= 1; /* without the sign: 0 exactly for weight zero */
+        /* Without the sign: 0 exactly for weight zero. */
+        const uint64_t bits = dpot_double_bits(row_weights[r]) << 1;
         place->upper[r] = dpot_u64_mask((bits | (0 - bits)) >> 63) & DPOT_MASS_ONE;
     }
     dpot_weights_round(row_weights, place->lower, place->upper, n_max, place->weights);
     const uint64_t drawn = dpot_weights_draw(place->weights, place->lower, place->upper,
                                              place->fallback, n_max, random);
-    const double one = 1;
-    uint64_t one_bits;
-    memcpy(&one_bits, &one, sizeof one_bits);
     for (size_t r = 0; r < n_max; r++) {
         const uint64_t diff = drawn ^ r;
         const uint64_t is_other = (diff | (0 - diff)) >> 63;
-        const uint64_t bits = dpot_u64_mask(is_other ^ 1) & one_bits;
-        memcpy(&row_weights[r], &bits, sizeof bits);
+        row_weights[r] = dpot_double_of_bits(dpot_u64_mask(is_other ^ 1) & dpot_double_bits(1));
     }
     dpot_wipe(place->weights, n_max * sizeof *place->weights);
     dpot_wipe(place->upper, n_max * sizeof *place->upper);

@@ -1,5 +1,6 @@
 #include "mechanism/quantize.h"
 
+#include "base/double_bits.h"
 #include "mechanism/integers.h"
 
 #include <string.h>
@@ -16,20 +17,6 @@
 #define DIVISION_BITS 62   /* quotients and dividends are below 2^62 */
 #define L2_FACTOR_SHIFT 32 /* f of the l2 ball is in units of 2^-32 */
 #define SQRT_BITS 63
-
-static uint64_t bits_of(double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static double double_of(uint64_t bits)
-{
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
 
 /* NaN -> 0, then a clamp to +-2^40, on the bits, which have the order of the doubles of one sign.
  * NaN first, since its bits are above those of 2^40. */
@@ -67,8 +54,9 @@ void dpot_quantize_round(double inverse_step, const double *x, size_t dim, int64
     for (size_t j = 0; j < dim; j++) {
         uint64_t bits;
         memcpy(&bits, bytes + j * sizeof bits, sizeof bits);
-        const double v = double_of(clamp_bits(bits_of(double_of(bits) * inverse_step)));
-        z[j] = floor_of_bits(bits_of(v + 0.5));
+        const double v = dpot_double_of_bits(
+            clamp_bits(dpot_double_bits(dpot_double_of_bits(bits) * inverse_step)));
+        z[j] = floor_of_bits(dpot_double_bits(v + 0.5));
     }
 }
 

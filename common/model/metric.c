@@ -1,5 +1,6 @@
 #include "model/metric.h"
 
+#include "base/double_bits.h"
 #include "model/weight_key.h"
 
 #include <float.h>
@@ -22,29 +23,15 @@
 
 /* ---- selects by masks: no branch on a coordinate ---- */
 
-static uint64_t bits_of(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static double of_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* Numbers that are not negative have the order of their bits, NaN above all. */
 static double larger(double a, double b)
 {
-    return of_bits(dpot_key_max(bits_of(a), bits_of(b)));
+    return dpot_double_of_bits(dpot_key_max(dpot_double_bits(a), dpot_double_bits(b)));
 }
 
 static double without_small(double x, double least)
 {
-    return dpot_key_choose(bits_of(fabs(x)) >= bits_of(least), x, 0);
+    return dpot_key_choose(dpot_double_bits(fabs(x)) >= dpot_double_bits(least), x, 0);
 }
 
 static double gap_of(double a, double b)
@@ -56,7 +43,7 @@ static double gap_of(double a, double b)
 
 static double power_of_two(uint64_t exponent)
 {
-    return of_bits(exponent << FRACTION_BITS);
+    return dpot_double_of_bits(exponent << FRACTION_BITS);
 }
 
 /* Powers of two around the largest number of a vector: multiplied by `down` it is about 1, and `up`
@@ -68,7 +55,7 @@ struct scale {
 
 static struct scale scale_of(double largest)
 {
-    const uint64_t stored = dpot_key_max(bits_of(largest) >> FRACTION_BITS, 1);
+    const uint64_t stored = dpot_key_max(dpot_double_bits(largest) >> FRACTION_BITS, 1);
     const uint64_t up = stored ^ ((stored ^ EXPONENT_MOST) & dpot_key_mask(stored > EXPONENT_MOST));
     const uint64_t floor = dpot_key_max(up, NEGLIGIBLE_EXPONENT + LEAST_EXPONENT);
     return (struct scale){.down = power_of_two(2 * EXPONENT_BIAS - up),

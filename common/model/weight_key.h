@@ -7,9 +7,9 @@
 #define DPOT_MODEL_WEIGHT_KEY_H
 
 #include "base/compiler.h"
+#include "base/double_bits.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #define DPOT_WEIGHT_FRACTION_BITS 52
 #define DPOT_WEIGHT_BITS 40 /* weights below 2^-40 of the largest count as 0 too */
@@ -30,20 +30,15 @@ static inline uint64_t dpot_key_max(uint64_t a, uint64_t b)
 /* a if is_first, otherwise b. */
 static inline double dpot_key_choose(int is_first, double a, double b)
 {
-    uint64_t first, second;
-    memcpy(&first, &a, sizeof first);
-    memcpy(&second, &b, sizeof second);
-    second ^= (first ^ second) & dpot_key_mask(is_first);
-    memcpy(&b, &second, sizeof b);
-    return b;
+    const uint64_t first = dpot_double_bits(a), second = dpot_double_bits(b);
+    return dpot_double_of_bits(second ^ ((first ^ second) & dpot_key_mask(is_first)));
 }
 
 static inline uint64_t dpot_weight_key(double weight)
 {
     const uint64_t least = UINT64_C(1) << DPOT_WEIGHT_FRACTION_BITS;
     const uint64_t infinity = UINT64_C(0x7ff) << DPOT_WEIGHT_FRACTION_BITS;
-    uint64_t bits;
-    memcpy(&bits, &weight, sizeof bits);
+    const uint64_t bits = dpot_double_bits(weight);
     return bits & dpot_key_mask(bits - least < infinity - least);
 }
 
@@ -60,10 +55,7 @@ static inline double dpot_weight_scaled(uint64_t key, uint64_t largest)
     const uint64_t one = UINT64_C(1022); /* exponent of numbers in [1/2, 1) */
     const uint64_t shift = ((largest >> DPOT_WEIGHT_FRACTION_BITS) - one)
                            << DPOT_WEIGHT_FRACTION_BITS;
-    const uint64_t bits = (key - shift) & dpot_key_mask(key >= dpot_weight_floor(largest));
-    double scaled;
-    memcpy(&scaled, &bits, sizeof scaled);
-    return scaled;
+    return dpot_double_of_bits((key - shift) & dpot_key_mask(key >= dpot_weight_floor(largest)));
 }
 
 /* The same in units of 2^-40, rounded down; below 2^40. */

@@ -1,10 +1,10 @@
 #include "ot/few_projection.h"
 
+#include "base/double_bits.h"
 #include "ot/few_parts.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 _Static_assert(DPOT_FEW_POINTS >= DPOT_FEW_ROWS_MAX, "a price can hold the number of a point");
 /* Potentials differ by at most a price per hub, and a distance adds as much. */
@@ -152,8 +152,7 @@ int dpot_few_projection_scale(double largest, int bits)
 int64_t dpot_few_projection_round(double cost, int scale)
 {
     const int64_t largest = INT64_C(1) << DPOT_FEW_COST_BITS;
-    uint64_t bits;
-    memcpy(&bits, &cost, sizeof bits);
+    const uint64_t bits = dpot_double_bits(cost);
     const int exponent = (int)(bits >> 52 & 0x7ff), shift = 1075 - scale - exponent;
     const int64_t digits = (int64_t)((bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52);
     const int64_t half = shift > 0 && shift < 63 ? INT64_C(1) << (shift - 1) : 0;

@@ -1,6 +1,7 @@
 /* The sliced distance: projections, a radix sort of each, and the monotone coupling. */
 #include "solve/transport/wasserstein.h"
 
+#include "base/double_bits.h"
 #include "ot/linalg.h"
 #include "solve/run/draw.h"
 
@@ -39,8 +40,7 @@ double wasserstein_line(const struct line_point *x, size_t n, const struct line_
  * ones. */
 static uint64_t key_of(double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    const uint64_t bits = dpot_double_bits(value);
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
 

@@ -1,6 +1,7 @@
 /* dpot pool: shows the counts of a pool, and exports its reports. */
 #include "tool/shared/commands.h"
 
+#include "base/double_bits.h"
 #include "files/array.h"
 #include "files/number.h"
 #include "pool/decode.h"
@@ -113,10 +114,7 @@ static dpot_status plan_groups(struct run *run, struct export *export)
 
 static double load_number(const uint8_t *bytes)
 {
-    const uint64_t bits = dpot_load_u64(bytes);
-    double number;
-    memcpy(&number, &bits, sizeof number);
-    return number;
+    return dpot_double_of_bits(dpot_load_u64(bytes));
 }
 
 /* An empty pool is often the wrong one: the message names another revision that holds reports. */

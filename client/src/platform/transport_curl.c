@@ -10,9 +10,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define CONNECT_TIMEOUT_MS 10000L
 #define HEADER_LINE_MAX 4096
+#define PEER_SIZE 300
+
+#ifdef CURLU_PUNYCODE /* since 7.88 */
+#define HOST_FLAGS CURLU_PUNYCODE
+#else
+#define HOST_FLAGS 0
+#endif
 
 struct curl_transport {
     struct dpot_transport base; /* first: the hook's address is ours */
@@ -131,6 +139,7 @@ static const struct {
     CURLcode result;
     const char *text;
 } reasons[] = {
+    {CURLE_URL_MALFORMAT, "the URL is not valid: check its host and port"},
     {CURLE_COULDNT_RESOLVE_HOST, "no address is known for its name: check the URL and the network"},
     {CURLE_COULDNT_RESOLVE_PROXY,
      "no address is known for the proxy: check https_proxy, http_proxy and no_proxy"},
@@ -148,21 +157,51 @@ static const struct {
     {CURLE_OK, "the exchange ended without a status"},
 };
 
-/* libcurl names the peer that it could not reach: another one than the URL's is a proxy. */
-static bool is_proxy(const struct curl_transport *t, const char *url)
+/* Writes "HOST:PORT", or "[HOST]:PORT" of an IPv6 address. */
+static void write_peer(const char *host, size_t host_len, const char *port, size_t port_len,
+                       char peer[PEER_SIZE])
+{
+    const bool is_ipv6 = memchr(host, ':', host_len) != NULL;
+    (void)snprintf(peer, PEER_SIZE, "%s%.*s%s%s%.*s", is_ipv6 ? "[" : "", (int)host_len, host,
+                   is_ipv6 ? "]" : "", port_len ? ":" : "", (int)port_len, port);
+}
+
+/* Writes the peer that a URL names, as libcurl's messages have it; "" if it cannot be told. */
+static void write_peer_of_url(const char *url, char peer[PEER_SIZE])
 {
     CURLU *parts = curl_url();
     char *host = NULL, *port = NULL;
-    char peer[300] = "";
+    peer[0] = '\0';
     if (parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
-        curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_HOST, &host, HOST_FLAGS) == CURLUE_OK &&
         curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
-        (void)snprintf(peer, sizeof peer, "%.200s port %s ", host, port);
+        const size_t bracket = host[0] == '[' ? 1 : 0;
+        write_peer(host + bracket, strlen(host) - 2 * bracket, port, strlen(port), peer);
     }
     curl_free(host);
     curl_free(port);
     curl_url_cleanup(parts);
-    return peer[0] && strstr(t->detail, " port ") && !strstr(t->detail, peer);
+}
+
+/* Writes the proxy that accepts no connection. libcurl names the peer, never with the password of
+ * its URL: "Failed to connect to HOST port PORT", where another peer than the URL's is a proxy;
+ * newer releases add "via PROXY". False: it is the server. */
+static bool find_proxy(const char *detail, const char *url, char proxy[PEER_SIZE])
+{
+    static const char before[] = "Failed to connect to ";
+    char server[PEER_SIZE];
+    const char *host = detail + sizeof before - 1;
+    const char *port = strstr(detail, " port "), *via = strstr(detail, " via ");
+    if (!port || strncmp(detail, before, sizeof before - 1) != 0) {
+        return false;
+    }
+    if (via) {
+        write_peer(via + 5, strcspn(via + 5, " "), "", 0, proxy);
+        return true;
+    }
+    write_peer(host, (size_t)(port - host), port + 6, strspn(port + 6, "0123456789"), proxy);
+    write_peer_of_url(url, server);
+    return server[0] && strcasecmp(proxy, server) != 0;
 }
 
 /* Whether a connection was made before the time was over. */
@@ -173,11 +212,8 @@ static bool was_connected(CURL *easy)
     return connect_us > 0;
 }
 
-static const char *find_reason(const struct curl_transport *t, CURLcode result, const char *url)
+static const char *find_reason(const struct curl_transport *t, CURLcode result)
 {
-    if (result == CURLE_COULDNT_CONNECT && is_proxy(t, url)) {
-        return "the proxy accepts no connection: check https_proxy, http_proxy and no_proxy";
-    }
     if (result == CURLE_OPERATION_TIMEDOUT) {
         return was_connected(t->easy)
                    ? "no complete answer came in time"
@@ -196,6 +232,7 @@ static void put_reason(const struct curl_transport *t, CURLcode result, const ch
                        struct dpot_http_response *response)
 {
     const size_t end = offsetof(struct dpot_http_response, reason) + sizeof response->reason;
+    char proxy[PEER_SIZE];
     if (response->struct_size < end) {
         return;
     }
@@ -203,9 +240,13 @@ static void put_reason(const struct curl_transport *t, CURLcode result, const ch
         (void)snprintf(response->reason, sizeof response->reason,
                        "its certificate is not trusted (--ca-file adds an authority): %.95s",
                        t->detail);
+    } else if (result == CURLE_COULDNT_CONNECT && find_proxy(t->detail, url, proxy)) {
+        (void)snprintf(response->reason, sizeof response->reason,
+                       "the proxy %.80s accepts no connection: check https_proxy, http_proxy and "
+                       "no_proxy",
+                       proxy);
     } else {
-        (void)snprintf(response->reason, sizeof response->reason, "%s",
-                       find_reason(t, result, url));
+        (void)snprintf(response->reason, sizeof response->reason, "%s", find_reason(t, result));
     }
 }
 

@@ -76,14 +76,16 @@ Test(caps, opening_names_what_else_is_wrong_with_the_configuration)
     assert_opening_refused(DPOT_ERR_ARGUMENT, "pin");
     world.config = good;
     world.config.server_url = "ftp://x";
-    assert_opening_refused(DPOT_ERR_ARGUMENT, "server_url");
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "server_url must begin");
+    world.config.server_url = "https:///";
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "server_url has no host after https://");
     world.config = good;
     world.config.send_delay_ms = 0;
     assert_opening_refused(DPOT_ERR_ARGUMENT, "send_delay_ms");
     world.config = good;
     world.config.keystore_key = world.config.pin;
     world.config.keystore_key_len = 15;
-    assert_opening_refused(DPOT_ERR_ARGUMENT, "keystore_key_len");
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "keystore_key_len is 15");
     world.config = good;
     const struct dpot_counter halves[] = {{.struct_size = sizeof halves[0], .read = read_nothing},
                                           {.struct_size = sizeof halves[0], .advance = go_nowhere}};
@@ -396,7 +398,9 @@ Test(caps, the_other_hooks_must_be_whole_too)
     world.config.clock = &clock;
     assert_named("clock.now");
     clock.struct_size = 0;
-    assert_named("clock.struct_size");
+    assert_named("clock.struct_size is 0");
+    clock.struct_size = 65537;
+    assert_named("clock.struct_size is 65537");
     world.config.clock = &world.clock.clock;
     world.config.transport = &transport;
     assert_named("transport.perform");

@@ -48,9 +48,10 @@ static dpot_status take(void *sink, const void *data, size_t len)
     return DPOT_OK;
 }
 
+static struct dpot_http_response response;
+
 static const char *reason_of(const char *url, const char *ca_file, uint32_t timeout_ms)
 {
-    static struct dpot_http_response response;
     struct dpot_transport *transport = NULL;
     const struct dpot_http_request request = {.struct_size = sizeof request,
                                               .method = "GET",
@@ -86,10 +87,36 @@ Test(curl_reasons, an_unknown_name_says_so)
 
 Test(curl_reasons, a_dead_proxy_says_so)
 {
-    cr_assert_eq(setenv("http_proxy", "http://127.0.0.1:1", 1), 0);
-    expect_reason("http://127.0.0.1:2/", NULL, "the proxy accepts no connection");
-    cr_assert_eq(setenv("http_proxy", "http://no-such-proxy.invalid:3128", 1), 0);
-    expect_reason("http://127.0.0.1:2/", NULL, "no address is known for the proxy");
+    static const struct {
+        const char *proxy, *word;
+    } cases[] = {
+        {"http://127.0.0.1:1", "the proxy 127.0.0.1:1 accepts no connection"},
+        {"http://[::1]:1", "the proxy [::1]:1 accepts no connection"},
+        {"http://user:secret@127.0.0.1:1", "the proxy 127.0.0.1:1 accepts no connection"},
+        {"http://no-such-proxy.invalid:3128", "no address is known for the proxy"},
+        {"http://user:secret@[bad", "no address is known for the proxy"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cr_assert_eq(setenv("http_proxy", cases[i].proxy, 1), 0);
+        expect_reason("http://127.0.0.1:2/", NULL, cases[i].word);
+        cr_assert_null(strstr(response.reason, "secret"), "%s", response.reason);
+    }
+}
+
+Test(curl_reasons, a_server_is_not_taken_for_a_proxy_however_its_host_is_written)
+{
+    static const char *const hosts[] = {"[::1]",     "[0:0:0:0:0:0:0:1]", "127.1",
+                                        "LOCALHOST", "[fe80::1%25lo]",    "user:secret@127.0.0.1"};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        char url[64];
+        (void)snprintf(url, sizeof url, "http://%s:1/", hosts[i]);
+        expect_reason(url, NULL, "nothing accepts a connection there");
+    }
+}
+
+Test(curl_reasons, a_url_that_is_none_says_so)
+{
+    expect_reason("http://pool.example.org:port/", NULL, "the URL is not valid");
 }
 
 static void serve_nothing(int connection)
