@@ -205,6 +205,18 @@ static void print_names(FILE *stream, const struct option *options, int n_words,
     }
 }
 
+static bool has_operand(const struct option *const lists[3], int n_words, char **words)
+{
+    for (int i = 0; i < n_words; i++) {
+        const struct option *o = find_in(lists, words[i]);
+        if (!o && strncmp(words[i], "--", 2) != 0) {
+            return true;
+        }
+        i += o && o->value; /* stands next */
+    }
+    return false;
+}
+
 /* What may follow: a value of the last option, or options and operands. */
 static void print_next(FILE *stream, const struct program *program, const struct command *command,
                        int n_words, char **words)
@@ -225,7 +237,7 @@ static void print_next(FILE *stream, const struct program *program, const struct
     }
     if (takes_files) {
         print_kind(stream, "F");
-    } else if (command->operands) {
+    } else if (command->operands && !has_operand(lists, n_words, words)) {
         print_values(stream, command->operands);
     }
 }

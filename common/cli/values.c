@@ -40,8 +40,8 @@ static bool is_literal(const char *word, size_t len)
 size_t values_next_word(const char **at)
 {
     while (**at) {
-        *at += strspn(*at, "|");
-        const size_t len = strcspn(*at, "|");
+        *at += strspn(*at, "| ");
+        const size_t len = strcspn(*at, "| ");
         if (is_literal(*at, len)) {
             return len;
         }

@@ -77,7 +77,8 @@ static dpot_status choose_columns(const struct array_form *form, struct array *a
     if (!form->columns) {
         return DPOT_OK;
     }
-    dpot_status status = columns_choose(form->columns, array->n_cols, NULL, NULL, &choice, error);
+    dpot_status status =
+        columns_choose(form->columns, &(struct columns_table){.n = array->n_cols}, &choice, error);
     if (status == DPOT_OK) {
         status = array_init(&part, array->n_rows, choice.n, array->is_vector && choice.n == 1);
         status = status == DPOT_OK ? status

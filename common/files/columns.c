@@ -2,21 +2,13 @@
 
 #include "base/alloc.h"
 #include "files/array.h"
+#include "files/spelling.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #define DIGITS_MAX 15
 #define SHOWN_MAX 40 /* bytes of a part in an error */
-
-/* A table that is chosen from. */
-struct table {
-    const char *list;
-    size_t n_cols;
-    columns_name *name;
-    const void *ctx;
-    struct dpot_error *error;
-};
 
 /* Reads digits at *text; without digits *number is `missing`. False: too many. */
 static bool read_digits(const char **text, size_t missing, size_t *number)
@@ -45,44 +37,70 @@ static bool read_slice(const char *part, size_t len, size_t n_cols, size_t *begi
     return text == part + len && text > part;
 }
 
-static bool find_name(const struct table *table, const char *part, size_t len, size_t *begin)
+size_t columns_find_name(const struct columns_table *table, const char *name, size_t len,
+                         size_t found[2])
 {
-    for (size_t j = 0; j < table->n_cols; j++) {
-        const char *name = table->name(table->ctx, j);
-        if (!name) {
-            return false;
-        }
-        if (strlen(name) == len && memcmp(name, part, len) == 0) {
-            *begin = j;
-            return true;
+    size_t count = 0;
+    for (size_t j = 0; table->name && j < table->n; j++) {
+        const char *other = table->name(table->ctx, j);
+        if (other && strlen(other) == len && memcmp(other, name, len) == 0) {
+            found[count < 2 ? count : 1] = count < 2 ? j : found[1];
+            count++;
         }
     }
-    return false;
+    return count;
 }
 
-static dpot_status refuse(const struct table *table, const char *part, size_t len)
+/* " (did you mean lat?)", from the names of a public table. */
+static void hint_name(const struct columns_table *table, const char *part, size_t len,
+                      char hint[SPELLING_HINT_SIZE])
 {
-    return dpot_error_set(table->error, DPOT_ERR_ARGUMENT,
-                          "there is no column \"%.*s\": give a name of the first line, a number "
+    struct spelling spelling = {.text = part, .len = len};
+    for (size_t j = 0; len > 0 && table->name && !table->is_private && j < table->n; j++) {
+        const char *name = table->name(table->ctx, j);
+        if (name) {
+            spelling_offer(&spelling, name, strlen(name));
+        }
+    }
+    spelling_hint(&spelling, "", hint);
+}
+
+static dpot_status refuse(const struct columns_table *table, const char *part, size_t len,
+                          struct dpot_error *error)
+{
+    const int shown = (int)(len < SHOWN_MAX ? len : SHOWN_MAX);
+    size_t found[2];
+    if (len > 0 && columns_find_name(table, part, len, found) > 1) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "columns %zu and %zu are both named \"%.*s\": choose by number, "
+                              "counted from 0",
+                              found[0], found[1], shown, part);
+    }
+    char hint[SPELLING_HINT_SIZE];
+    hint_name(table, part, len, hint);
+    return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                          "there is no column \"%.*s\"%s: give a name of the first line, a number "
                           "from 0 to %zu, or a slice a:b of them",
-                          (int)(len < SHOWN_MAX ? len : SHOWN_MAX), part, table->n_cols - 1);
+                          shown, part, hint, table->n - 1);
 }
 
 /* Counts the positions of the list, and writes them unless `out` is NULL. */
-static dpot_status walk(const struct table *table, size_t *out, size_t *count)
+static dpot_status walk(const char *list, const struct columns_table *table, size_t *out,
+                        size_t *count, struct dpot_error *error)
 {
-    const char *part = table->list;
+    const char *part = list;
     for (*count = 0;; part++) {
         const size_t len = strcspn(part, ",");
-        size_t begin = 0, end = 0;
-        if (len > 0 && find_name(table, part, len, &begin)) {
+        size_t begin = 0, end = 0, found[2];
+        if (len > 0 && columns_find_name(table, part, len, found) == 1) {
+            begin = found[0];
             end = begin + 1;
-        } else if (!read_slice(part, len, table->n_cols, &begin, &end) || begin >= end ||
-                   end > table->n_cols) {
-            return refuse(table, part, len);
+        } else if (!read_slice(part, len, table->n, &begin, &end) || begin >= end ||
+                   end > table->n) {
+            return refuse(table, part, len, error);
         }
         if (end - begin > ARRAY_COLUMNS_MAX - *count) {
-            return dpot_error_set(table->error, DPOT_ERR_TOO_LARGE, "choose at most %zu columns",
+            return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "choose at most %zu columns",
                                   ARRAY_COLUMNS_MAX);
         }
         for (; begin < end; begin++, (*count)++) {
@@ -97,22 +115,14 @@ static dpot_status walk(const struct table *table, size_t *out, size_t *count)
     }
 }
 
-static const char *no_name(const void *ctx, size_t j)
-{
-    (void)ctx;
-    (void)j;
-    return NULL;
-}
-
-dpot_status columns_choose(const char *list, size_t n_cols, columns_name *name, const void *ctx,
+dpot_status columns_choose(const char *list, const struct columns_table *table,
                            struct columns_choice *choice, struct dpot_error *error)
 {
-    const struct table table = {list, n_cols, name ? name : no_name, ctx, error};
     *choice = (struct columns_choice){0};
-    dpot_status status = walk(&table, NULL, &choice->n);
+    dpot_status status = walk(list, table, NULL, &choice->n, error);
     if (status == DPOT_OK) {
         choice->positions = dpot_alloc_array(NULL, choice->n, sizeof *choice->positions);
-        status = choice->positions ? walk(&table, choice->positions, &choice->n)
+        status = choice->positions ? walk(list, table, choice->positions, &choice->n, error)
                                    : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
     }
     choice->n = choice->positions ? choice->n : 0;

@@ -184,7 +184,8 @@ static const char *name_of(const void *ctx, size_t j)
 dpot_status csv_table_choose(struct csv_table *t)
 {
     const char *list = t->form->columns ? t->form->columns : ":";
-    return columns_choose(list, t->n_fields, name_of, t, &t->choice, t->error);
+    const struct columns_table table = {t->n_fields, name_of, t, t->is_private};
+    return columns_choose(list, &table, &t->choice, t->error);
 }
 
 dpot_status csv_table_choose_names(struct csv_table *t)

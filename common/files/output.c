@@ -15,6 +15,8 @@
 #endif
 
 #define ACCESS_LIST_MAX 4096 /* bytes: 511 entries */
+#define LINK_MAX_LEN 4096
+#define LINKS_MAX 40 /* as the kernel */
 
 static dpot_status fail(struct dpot_error *error, const char *what, const char *path)
 {
@@ -27,11 +29,42 @@ static void release(struct output *output)
     *output = (struct output){.temporary = {NULL, -1}};
 }
 
-/* Follows links, so that the rename replaces the file and not the link. NULL: out of memory. */
-static char *resolve(const char *path)
+/* What the link at `path` names, seen from here. NULL: it is no link, or memory is short. */
+static char *follow(const char *path)
+{
+    char target[LINK_MAX_LEN];
+    const ssize_t n = readlink(path, target, sizeof target);
+    if (n <= 0 || n == (ssize_t)sizeof target) {
+        return NULL;
+    }
+    const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+    const size_t folder_len = slash ? (size_t)(slash - path) + 1 : 0;
+    char *next = malloc(folder_len + (size_t)n + 1);
+    if (next) {
+        memcpy(next, path, folder_len);
+        memcpy(next + folder_len, target, (size_t)n);
+        next[folder_len + (size_t)n] = '\0';
+    }
+    return next;
+}
+
+/* So the rename replaces the file and not the link. */
+char *output_resolve(const char *path)
 {
     char *resolved = realpath(path, NULL);
-    return resolved ? resolved : strdup(path);
+    if (resolved) {
+        return resolved;
+    }
+    resolved = strdup(path);
+    for (int i = 0; resolved && i < LINKS_MAX; i++) {
+        char *next = follow(resolved);
+        if (!next) {
+            break;
+        }
+        free(resolved);
+        resolved = next;
+    }
+    return resolved;
 }
 
 /* ---- the temporary file ---- */
@@ -134,9 +167,15 @@ dpot_status output_open(const char *path, struct output *output, struct dpot_err
     if (allowed != DPOT_OK) {
         return allowed;
     }
-    output->path = resolve(path);
+    output->path = output_resolve(path);
     if (!output->path) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
+    }
+    if (!exists && lstat(output->path, &old) == 0 && S_ISLNK(old.st_mode)) {
+        release(output);
+        return dpot_error_set(
+            error, DPOT_ERR_IO,
+            "%s is a link that leads to no file: remove it, or choose another name", path);
     }
     if (exists && !S_ISREG(old.st_mode)) {
         output->stream = fopen(output->path, "wb");
@@ -144,7 +183,7 @@ dpot_status output_open(const char *path, struct output *output, struct dpot_err
         output->stream = fdopen(output->temporary.fd, "wb");
     }
     if (!output->stream) {
-        const dpot_status status = fail(error, "writing", path);
+        const dpot_status status = fail(error, "writing", exists ? path : output->path);
         output_abandon(output);
         return status;
     }

@@ -28,6 +28,10 @@ struct output {
     struct temporary temporary; /* empty: the target is written directly */
 };
 
+/* The file that a writer of `path` creates or replaces: links are followed, also one to a file that
+ * does not exist yet. To be freed; NULL: out of memory. */
+char *output_resolve(const char *path);
+
 /* Refuses before the work what output_open would refuse after it: a folder, a file without write
  * permission. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status output_check(const char *path, struct dpot_error *error);

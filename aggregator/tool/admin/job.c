@@ -262,7 +262,7 @@ static dpot_status run_start(struct run *run)
 
 const struct command command_job_start = {
     .name = "job start",
-    .operands = "KIND [key=value ...]",
+    .operands = "base-measure|estimate|generator|barycenter [key=value ...]",
     .n_operands = 1,
     .max_operands = OPERANDS_MAX,
     .summary = "start a job on a server: base-measure, estimate, generator or barycenter",

@@ -54,7 +54,7 @@ static bool names_columns(const struct run *run, const struct columns *columns)
         const char *text = option_text(run, options[i]);
         (void)snprintf(first, sizeof first, "%.*s", (int)strcspn(text ? text : "", ","),
                        text ? text : "");
-        if (columns_find(columns, first, &position)) {
+        if (columns_find(columns, first, &position) > 0) {
             return true;
         }
     }

@@ -25,8 +25,10 @@ static dpot_status choose_columns(struct run *run, const struct records *records
                          option_text(run, "border-columns"));
     }
     const struct columns *data = &records->columns;
-    if (data->n_names > 0 && columns_find(columns, data->names[records->coordinates[0]], &xy[0]) &&
-        columns_find(columns, data->names[records->coordinates[1]], &xy[1])) {
+    if (data->n_names > 0 &&
+        columns_find(columns, data->names[records->coordinates[0]], &xy[0]) == 1 &&
+        columns_find(columns, data->names[records->coordinates[1]], &xy[1]) == 1 &&
+        xy[0] != xy[1]) {
         return DPOT_OK;
     }
     if (columns->n == 2) {
@@ -46,7 +48,12 @@ static dpot_status make_border(struct run *run, const struct array *array,
 {
     const size_t n = array->n_rows;
     size_t ring = 0;
-    const bool has_rings = columns_find(columns, "ring", &ring) && ring != xy[0] && ring != xy[1];
+    const size_t n_rings = columns_find(columns, "ring", &ring);
+    const bool has_rings = n_rings > 0 && ring != xy[0] && ring != xy[1];
+    if (has_rings && n_rings > 1) {
+        return RUN_USAGE(run, "--border %s has %zu columns named ring: rename all but one",
+                         option_text(run, "border"), n_rings);
+    }
     double *vertices = dpot_alloc_array(NULL, 2 * n, sizeof *vertices);
     double *rings = dpot_alloc_array(NULL, n, sizeof *rings);
     dpot_status status = vertices && rings ? DPOT_OK : DPOT_ERR_MEMORY;

@@ -1,6 +1,7 @@
 #include "tool/shared/columns.h"
 
 #include "base/alloc.h"
+#include "files/columns.h"
 #include "tool/shared/options.h"
 
 #include <stdlib.h>
@@ -34,22 +35,27 @@ void columns_release(struct columns *columns)
     *columns = (struct columns){0};
 }
 
-static bool find_name(const struct columns *columns, const char *name, size_t len, size_t *position)
+static const char *name_of(const void *ctx, size_t j)
 {
-    for (size_t j = 0; j < columns->n_names; j++) {
-        if (strlen(columns->names[j]) == len && memcmp(columns->names[j], name, len) == 0) {
-            *position = j;
-            return true;
-        }
-    }
-    return false;
+    const struct columns *columns = ctx;
+    return columns->names[j];
 }
 
-/* By name, else by number. */
+/* How many columns have this name, and the first two of them. */
+static size_t find_name(const struct columns *columns, const char *name, size_t len,
+                        size_t found[2])
+{
+    const struct columns_table table = {.n = columns->n_names, .name = name_of, .ctx = columns};
+    return columns_find_name(&table, name, len, found);
+}
+
+/* By the name of one column, else by number. */
 static bool find(const struct columns *columns, const char *text, size_t len, size_t *position)
 {
     char *end = NULL;
-    if (find_name(columns, text, len, position)) {
+    size_t found[2];
+    if (find_name(columns, text, len, found) == 1) {
+        *position = found[0];
         return true;
     }
     if (len == 0 || text[0] < '0' || text[0] > '9') {
@@ -60,18 +66,29 @@ static bool find(const struct columns *columns, const char *text, size_t len, si
     return end == text + len && number < columns->n;
 }
 
-bool columns_find(const struct columns *columns, const char *name, size_t *position)
+size_t columns_find(const struct columns *columns, const char *name, size_t *position)
 {
-    return find_name(columns, name, strlen(name), position);
+    size_t found[2];
+    const size_t count = find_name(columns, name, strlen(name), found);
+    *position = count > 0 ? found[0] : *position;
+    return count;
 }
 
 static dpot_status refuse(struct run *run, const struct columns *columns, const char *option,
                           const char *text, size_t len)
 {
+    const int shown = (int)(len < 40 ? len : 40);
+    size_t found[2];
+    if (find_name(columns, text, len, found) > 1) {
+        return RUN_USAGE(run,
+                         "--%s: columns %zu and %zu of --%s are both named %.*s: choose by number, "
+                         "counted from 0",
+                         option, found[0], found[1], columns->option, shown, text);
+    }
     return RUN_USAGE(run,
                      "--%s: --%s has no column %.*s: give a name of its first line, or a number "
                      "from 0 to %zu",
-                     option, columns->option, (int)(len < 40 ? len : 40), text, columns->n - 1);
+                     option, columns->option, shown, text, columns->n - 1);
 }
 
 dpot_status columns_read_one(struct run *run, const struct columns *columns, const char *option,

@@ -1,5 +1,5 @@
 /* Columns of a table, selected by options: by a name in the first line of a CSV, or by a number
- * counted from 0. A name is tried first. */
+ * counted from 0. A name is tried first; one that two columns have chooses neither. */
 #ifndef DPOT_TOOL_SHARED_COLUMNS_H
 #define DPOT_TOOL_SHARED_COLUMNS_H
 
@@ -21,8 +21,8 @@ DPOT_WARN_UNUSED dpot_status columns_init(struct run *run, const char *option,
                                           const struct array *array, struct columns *columns);
 void columns_release(struct columns *columns);
 
-/* Finds the column with this name; false: there is none. */
-bool columns_find(const struct columns *columns, const char *name, size_t *position);
+/* How many columns have this name; *position is the first, unchanged if there is none. */
+size_t columns_find(const struct columns *columns, const char *name, size_t *position);
 
 /* Reads an option that selects one column; without it *position is unchanged. Exit code 2. */
 DPOT_WARN_UNUSED dpot_status columns_read_one(struct run *run, const struct columns *columns,

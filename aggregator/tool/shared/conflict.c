@@ -39,22 +39,23 @@ static char *join(const char *a, const char *between, const char *b)
     return text;
 }
 
-/* The path with its folder resolved; unchanged if the folder does not exist. */
-static char *resolve_new(const char *path)
+/* The path with its folder resolved; unchanged if the folder does not exist. A link to a file that
+ * does not exist yet is followed. */
+static char *resolve_new(const char *link)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strdup(path) : strdup(".");
-    if (folder && slash) {
-        folder[slash == path ? 1 : slash - path] = '\0';
-    }
+    char *path = output_resolve(link);
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const size_t folder_len = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    char *folder = !path ? NULL : slash ? strndup(path, folder_len) : strdup(".");
     char *resolved = folder ? realpath(folder, NULL) : NULL;
-    free(folder);
-    if (!resolved) {
-        return strdup(path);
+    char *name = resolved ? join(resolved, "/", slash ? slash + 1 : path) : NULL;
+    if (resolved) {
+        free(path);
+        path = name;
     }
-    char *name = join(resolved, "/", slash ? slash + 1 : path);
+    free(folder);
     free(resolved);
-    return name;
+    return path;
 }
 
 /* As stat; of the file in "FILE:CHOICE", which array_read takes. */

@@ -118,6 +118,13 @@ if command -v bash >/dev/null 2>&1; then
     completes '' dpot ot --x a.csv --x
     completes --max-iterations dpot barycenter --max-i
     completes '' dpot barycenter --oute # a former spelling
+    completes 'estimate' dpot job start e
+    completes 'base-measure' dpot job start --revision 2 bas
+    completes '' dpot job start estimate b
+    : >"$dir/data:1.csv" && : >"$dir/data:2.csv"
+    completes '<filenames> 1.csv 2.csv' dpot convert --in "$dir/data" :
+    completes '<filenames> 2.csv' dpot convert --in = "$dir/data" : 2
+    completes 'estimate' dpot job start --server https : //h : 80 est
 fi
 
 # ---- format of the pages ----

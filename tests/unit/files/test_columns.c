@@ -108,10 +108,10 @@ Test(columns, that_are_left_out_may_hold_text)
     expect_values("lat,lon,0\n1,2,x\n", "0,1", 1, 2);
 }
 
-static void expect_no_column(const char *text, const char *columns)
+static void expect_no_column(const char *text, const char *columns, const char *reason)
 {
     cr_assert_eq(read_columns(text, columns, ARRAY_HEADER_AUTO), DPOT_ERR_ARGUMENT, "%s", columns);
-    cr_assert_not_null(strstr(error.text, "there is no column"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, reason), "%s", error.text);
     cr_assert(!array.values && !array.names);
 }
 
@@ -119,9 +119,25 @@ Test(columns, that_do_not_exist_are_refused)
 {
     static const char *const lists[] = {"", "3", "lat,", "alt", "2:1", "0:4", "-1", "1:2:3", "Lat"};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        expect_no_column("lat,lon,n\n1,2,3\n", lists[i]);
+        expect_no_column("lat,lon,n\n1,2,3\n", lists[i], "there is no column");
     }
-    expect_no_column("1,2\n", "99999999999999999999");
+    expect_no_column("1,2\n", "99999999999999999999", "there is no column");
+    expect_no_column("price,sqft\n1,2\n", "prize", "\"prize\" (did you mean price?):");
+}
+
+Test(columns, a_name_that_two_columns_have_chooses_neither)
+{
+    expect_no_column("lat,lon,lat\n1,2,3\n", "lon,lat",
+                     "columns 0 and 2 are both named \"lat\": choose by number");
+    expect_values("lat,lon,lat\n1,2,3\n", "lon,2", 2, 3);
+}
+
+Test(columns, of_private_data_are_named_in_no_error)
+{
+    const struct array_form form = {.columns = "secrets", .is_private = true};
+    const char *path = folder_write("a.csv", "secret,n\n1,2\n", 13);
+    cr_assert_eq(array_read_form(path, &form, &array, &error), DPOT_ERR_ARGUMENT);
+    cr_assert_null(strstr(error.text, "did you mean"), "%s", error.text);
 }
 
 Test(columns, names_are_written_and_read_back)

@@ -56,6 +56,34 @@ Test(output, link_is_followed_and_kept)
     cr_assert(S_ISLNK(info.st_mode));
 }
 
+Test(output, a_link_to_a_file_that_does_not_exist_creates_it)
+{
+    struct dpot_error error;
+    struct stat info;
+    char text[16] = {0};
+    cr_assert_eq(symlink("second", folder_path("first")), 0);
+    cr_assert_eq(symlink("target", folder_path("second")), 0);
+    cr_assert_eq(output_write(folder_path("first"), "new", 3, &error), DPOT_OK);
+    cr_assert_eq(folder_read("target", text, sizeof text - 1), 3);
+    cr_assert(lstat(folder_path("first"), &info) == 0 && S_ISLNK(info.st_mode));
+    cr_assert(lstat(folder_path("second"), &info) == 0 && S_ISLNK(info.st_mode));
+}
+
+Test(output, a_link_that_leads_to_no_file_is_refused_and_kept)
+{
+    static const struct {
+        const char *name, *target, *reason;
+    } links[] = {{"circle", "circle", "leads to no file"}, {"away", "none/x", "none/x"}};
+    struct dpot_error error;
+    struct stat info;
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_eq(symlink(links[i].target, folder_path(links[i].name)), 0);
+        cr_assert_eq(output_write(folder_path(links[i].name), "x", 1, &error), DPOT_ERR_IO);
+        cr_assert_not_null(strstr(error.text, links[i].reason), "%s", error.text);
+        cr_assert(lstat(folder_path(links[i].name), &info) == 0 && S_ISLNK(info.st_mode));
+    }
+}
+
 Test(output, devices_are_written_to_and_never_replaced)
 {
     struct dpot_error error;

@@ -358,6 +358,11 @@ Test(coreset_tool, bad_regions_are_refused)
                 "two different columns");
     expect_exit(NAMED "--border border.csv --border-columns x,x --out p.csv", 2,
                 "two different columns");
+    write_text("twice.csv", "x,y,x\n0,0,0\n9,0,0\n0,9,0\n");
+    expect_exit(NAMED "--border twice.csv --border-columns x,y --out p.csv", 2,
+                "--border-columns: columns 0 and 2 of --border are both named x: choose by number");
+    write_text("rings.csv", "x,y,ring,ring\n0,0,0,0\n9,0,0,0\n0,9,0,0\n");
+    expect_exit(NAMED "--border rings.csv --out p.csv", 2, "2 columns named ring");
     expect_exit("central coreset --data plain.csv --epsilon 1 --border border.csv --out p.csv", 2,
                 "--border-columns");
     expect_exit(NAMED

@@ -74,6 +74,8 @@ Test(conflict, links_and_other_spellings_are_resolved)
     expect_exit(ESTIMATE "--pool pool.csv --out sub/../pool.csv", 2, "which is --pool");
     expect_exit(OT "--plan-out sub/n.csv --potentials-out way/./n.csv", 2,
                 "which is --potentials-out");
+    cr_assert_eq(symlink("sub/n.csv", folder_path("new.csv")), 0);
+    expect_exit(OT "--plan-out sub/n.csv --potentials-out new.csv", 2, "which is --potentials-out");
     expect_text("pool.csv", POOL);
 }
 

@@ -51,7 +51,7 @@ static void answer_text(const char *status, const char *body, const char *argume
 
 Test(job, a_wrong_command_line_is_refused_before_anything_is_sent)
 {
-    expect_exit("job start", 2, "KIND");
+    expect_exit("job start", 2, "base-measure|estimate|generator|barycenter");
     expect_exit("job start estimate", 2, "--campaign");
     expect_exit("job start estimate --campaign xyz", 2, "32 hex digits");
     expect_exit("job start estimate --campaign " ID, 2, "--server");
