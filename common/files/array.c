@@ -90,7 +90,7 @@ static dpot_status choose_columns(const struct array_form *form, struct array *a
             part.values[i * choice.n + j] = array->values[i * array->n_cols + choice.positions[j]];
         }
     }
-    part.is_idx = array->is_idx;
+    part.source = array->source;
     columns_choice_release(&choice);
     array_wipe(array);
     *array = part;
@@ -104,7 +104,7 @@ static dpot_status read_binary(const struct input *input, const struct array_rul
     const bool is_idx = idx_has_start(input->start, input->start_len);
     const dpot_status status = is_idx ? idx_read(input->stream, input->room, rules, array, error)
                                       : npy_read(input->stream, input->room, rules, array, error);
-    array->is_idx = is_idx && status == DPOT_OK;
+    array->source = is_idx ? ARRAY_IDX : ARRAY_NPY;
     return status == DPOT_OK ? choose_columns(form, array, error) : status;
 }
 
@@ -193,14 +193,13 @@ dpot_status array_read_private(const char *path, struct array *array, struct dpo
     return array_read_form(path, &(struct array_form){.is_private = true}, array, error);
 }
 
-bool array_explain_names(const char *path, const struct array_form *form, const struct array *array,
-                         struct dpot_error *sentence)
+bool array_explain_names(const char *path, const struct array *array, struct dpot_error *sentence)
 {
     char names[NAMES_SHOWN_MAX] = "";
     if (array->names_line == 0 || !array->names) {
         return false;
     }
-    for (size_t j = 0, len = 0; j < array->n_cols && len < sizeof names && !form->is_private; j++) {
+    for (size_t j = 0, len = 0; j < array->n_cols && len < sizeof names; j++) {
         len += (size_t)snprintf(names + len, sizeof names - len, "%s%.40s", j > 0 ? ", " : ": ",
                                 j < NAMES_SHOWN ? array->names[j] : "...");
         if (j == NAMES_SHOWN) {

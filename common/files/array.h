@@ -18,6 +18,8 @@
 
 #define ARRAY_NAME_MAX 128 /* bytes of a column name, with the NUL; longer names are cut */
 
+enum array_source { ARRAY_TEXT, ARRAY_NPY /* also of a .npz */, ARRAY_IDX };
+
 struct array {
     size_t n_rows;
     size_t n_cols;
@@ -25,7 +27,7 @@ struct array {
     double *values;                /* (n_rows, n_cols) owned */
     char (*names)[ARRAY_NAME_MAX]; /* (n_cols) of the columns, owned; NULL: none */
     size_t names_line;             /* taken for names although nobody declared it, from 1; else 0 */
-    bool is_idx;                   /* read from an IDX file */
+    enum array_source source;      /* what it was read from */
 };
 
 enum array_type { ARRAY_F8 = 1, ARRAY_U4 = 2 };
@@ -39,7 +41,7 @@ struct array_rules {
 extern const struct array_rules array_rules_public, array_rules_private;
 
 enum array_header {
-    ARRAY_HEADER_AUTO = 0, /* the first line decides: files/csv.h */
+    ARRAY_HEADER_AUTO = 0, /* public: the first line decides, files/csv.h; private: as _NO */
     ARRAY_HEADER_YES = 1,  /* the first line holds the names of the columns, whatever they are */
     ARRAY_HEADER_NO = 2,   /* it is a row, unless columns are chosen by names */
 };
@@ -88,10 +90,9 @@ DPOT_WARN_UNUSED dpot_status array_read_form(const char *path, const struct arra
                                              struct array *array, struct dpot_error *error);
 
 /* Writes a sentence on the line that was taken for names, "F: line 1 is taken for the names of the
- * columns: x, y", for a program to print on stderr. False: no line was, or it was declared. Shows
- * no names of private data. */
-bool array_explain_names(const char *path, const struct array_form *form, const struct array *array,
-                         struct dpot_error *sentence);
+ * columns: x, y", for a program to print on stderr. False: no line was, as in private data, or it
+ * was declared. */
+bool array_explain_names(const char *path, const struct array *array, struct dpot_error *sentence);
 
 /* Whether array_write has a format for `path`: "-", a name that ends in .npy or .csv, or an
  * existing path that is not a regular file (/dev/null, a pipe), which gets CSV. */

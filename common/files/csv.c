@@ -86,18 +86,18 @@ static bool is_declared(const struct csv_table *t)
 static dpot_status keep_declared(struct csv_table *t)
 {
     const dpot_status status = csv_table_keep_names(t, *csv_lines_text(&t->lines, 0) == '#');
+    t->n_blank = 0; /* above the header */
     return status == DPOT_OK ? csv_table_choose(t) : status;
 }
 
-/* Where private data have no header, a comment is a row without numbers: whether a record begins
- * with '#' changes no number of rows. */
-static dpot_status take_comments(struct csv_table *t)
+/* In a one-column table of private data an empty line before others is a row without a number. */
+static dpot_status take_blanks(struct csv_table *t)
 {
     dpot_status status = DPOT_OK;
-    for (; t->is_private && t->form->header == ARRAY_HEADER_NO && t->n_comments > 0 &&
-           status == DPOT_OK;
-         t->n_comments--) {
-        status = csv_table_push_missing(t);
+    for (; status == DPOT_OK && t->n_blank > 0; t->n_blank--) {
+        if (t->is_private && t->n_fields == 1) {
+            status = csv_table_push_missing(t);
+        }
     }
     return status;
 }
@@ -115,8 +115,11 @@ static dpot_status take_first(struct csv_table *t)
         return keep_declared(t);
     }
     dpot_status status = csv_table_choose(t);
-    if (status != DPOT_OK) {
-        return status;
+    if (status == DPOT_OK) {
+        status = take_blanks(t);
+    }
+    if (status != DPOT_OK || t->is_private) {
+        return status == DPOT_OK ? csv_table_push_row(t) : status;
     }
     take_census(t, &census);
     if (t->form->header == ARRAY_HEADER_AUTO && is_header(t, &census)) {
@@ -124,27 +127,11 @@ static dpot_status take_first(struct csv_table *t)
         t->names_line = t->lines.line;
         return status;
     }
-    status = take_comments(t);
-    if (status != DPOT_OK) {
-        return status;
-    }
     const bool is_row = census.n_of[CSV_NUMBER] + census.n_long == t->choice.n;
-    return t->is_private || is_row ? csv_table_push_row(t) : refuse_first_row(t, &census);
+    return is_row ? csv_table_push_row(t) : refuse_first_row(t, &census);
 }
 
 /* ---- the file ---- */
-
-/* In a one-column table of private data an empty line before others is a row without a number. */
-static dpot_status take_blanks(struct csv_table *t)
-{
-    dpot_status status = DPOT_OK;
-    for (; status == DPOT_OK && t->n_blank > 0; t->n_blank--) {
-        if (t->is_private && t->n_fields == 1) {
-            status = csv_table_push_missing(t);
-        }
-    }
-    return status;
-}
 
 static dpot_status take_blank(struct csv_table *t)
 {
@@ -161,18 +148,16 @@ static dpot_status take_line(struct csv_table *t)
     if (t->lines.is_blank) {
         return take_blank(t);
     }
-    dpot_status status = take_blanks(t);
-    if (status != DPOT_OK) {
-        return status;
-    }
     if (t->n_fields > 0) {
-        return csv_table_push_row(t);
+        const dpot_status status = take_blanks(t);
+        return status == DPOT_OK ? csv_table_push_row(t) : status;
     }
-    if (*csv_lines_text(&t->lines, 0) == '#' && t->form->header != ARRAY_HEADER_YES) {
-        t->n_comments++;
+    if (!t->is_private && *csv_lines_text(&t->lines, 0) == '#' &&
+        t->form->header != ARRAY_HEADER_YES) {
+        t->n_blank = 0;
         return csv_table_keep_names(t, true);
     }
-    status = take_first(t);
+    const dpot_status status = take_first(t);
     return status == DPOT_OK ? csv_table_choose_names(t) : status;
 }
 

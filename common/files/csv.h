@@ -1,26 +1,27 @@
 /* Text tables: numbers, one row a line, separated by commas, by semicolons or by tabs.
  *
  * Separator: that of a first line "sep=;"; else a semicolon or a tab between fields of the first
- * line that is neither empty nor begins with '#'; else the comma. Fields may be padded with blanks
- * or enclosed in double quotes. Lines end in LF, CR LF or CR. A byte order mark and empty lines are
- * passed over, and so are lines before the first row that begin with '#', of which the last names
- * the columns if it has as many fields. UTF-16 is refused.
+ * line that is neither empty nor a comment; else the comma. Fields may be padded with blanks or
+ * enclosed in double quotes. Lines end in LF, CR LF or CR. A byte order mark and empty lines are
+ * passed over. UTF-16 is refused.
  *
- * Header. The first line holds names if the form says so, or if the form names columns. Otherwise
- * it is a header only if it cannot be data by any reading: of the columns that are read every field
- * begins with a letter or _, or is empty (not all), and none is a word for a missing or logical
- * value (NA, null, true). array->names_line says that this was concluded.
+ * Header. The first line holds names if the form says so, or if the form names columns; a '#' before
+ * them is left out.
  *
- * Public: every field that is read is a number, nan or inf, and all rows have the same length;
+ * Public: lines before the first row that begin with '#' are comments, of which the last names the
+ * columns if it has as many fields. Without a declared header the first line is one only if it
+ * cannot be data by any reading: of the columns that are read every field begins with a letter or
+ * _, or is empty (not all), and none is a word for a missing or logical value (NA, null, true).
+ * array->names_line says that this was concluded. Every field that is read is a number, nan or inf, and all rows have the same length;
  * anything else is refused with line, column and what was found. Columns that are not read may
  * hold text, also with line ends in quotes.
  *
  * Private: every sequence of bytes is a table. Form, which may be refused and must be public: what
- * the caller says of the file, the first line's encoding, separator and number of fields, the
- * number of lines and bytes, and with ARRAY_HEADER_AUTO whether the first line is a header. All
- * else is content: a field that is no number is NaN, a row of another length is NaN throughout, a
- * quote ends with its line, and an empty line before others is a row of a one-column table; with
- * ARRAY_HEADER_NO a line that begins with '#' is a row too. */
+ * the caller says of the file, the first line's encoding, separator and number of fields, and the
+ * number of lines and bytes. All else is content: without a declared header every line is a row,
+ * words and '#' or not; a field that is no number is NaN, a row of another length is NaN
+ * throughout, a quote ends with its line, and an empty line before others is a row of a one-column
+ * table. */
 #ifndef DPOT_FILES_CSV_H
 #define DPOT_FILES_CSV_H
 

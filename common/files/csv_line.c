@@ -283,7 +283,8 @@ static void read_separator_line(struct csv_lines *l)
     }
 }
 
-/* The first line in the block that is neither empty nor a comment, else the last. */
+/* The first line in the block that is neither empty nor a comment, of which private files have
+ * none; else the last. */
 static size_t find_line(const struct csv_lines *l, size_t *end)
 {
     const char *block = (const char *)l->block;
@@ -295,7 +296,7 @@ static size_t find_line(const struct csv_lines *l, size_t *end)
         while (first < *end && (block[first] == ' ' || block[first] == '\t')) {
             first++;
         }
-        if (*end >= l->len || (first < *end && block[first] != '#')) {
+        if (*end >= l->len || (first < *end && (block[first] != '#' || l->rules->is_private))) {
             return begin;
         }
     }

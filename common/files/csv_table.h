@@ -21,8 +21,7 @@ struct csv_table {
     size_t n_names, names_line;
     double *values; /* (cap), n_values used */
     size_t n_values, cap;
-    size_t n_blank;    /* empty lines before this one */
-    size_t n_comments; /* lines before the first row that begin with '#' */
+    size_t n_blank; /* empty lines before this one */
 };
 
 /* Moves the values to a block of `cap` numbers; private ones are wiped where they were. NULL: out

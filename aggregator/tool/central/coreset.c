@@ -274,7 +274,7 @@ static dpot_status write_points(struct coreset_job *job)
 {
     const struct records *records = &job->records;
     char before[ARRAY_NAME_MAX + 2] = "";
-    if (records->has_groups && records->has_named_columns) {
+    if (records->has_groups && records->columns.n_names > 0) {
         (void)snprintf(before, sizeof before, "%s,", records->columns.names[records->group_column]);
     }
     char *header = records_header(records, before);

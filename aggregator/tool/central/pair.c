@@ -1,6 +1,5 @@
 #include "tool/central/pair.h"
 
-#include "tool/shared/load.h"
 #include "tool/shared/options.h"
 
 dpot_status pair_check_options(struct run *run)
@@ -13,7 +12,7 @@ dpot_status pair_check_options(struct run *run)
 /* The numbers of records are public. */
 static dpot_status load_side(struct run *run, const char *name, struct array *array)
 {
-    const dpot_status status = load_private(run, name, array);
+    const dpot_status status = load_private(run, name, option_is_given(run, "header"), array);
     return status != DPOT_OK || array->n_rows > 0
                ? status
                : dpot_error_set(&run->error, DPOT_ERR_SHAPE,

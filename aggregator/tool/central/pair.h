@@ -2,8 +2,8 @@
 #ifndef DPOT_TOOL_CENTRAL_PAIR_H
 #define DPOT_TOOL_CENTRAL_PAIR_H
 
-#include "files/array.h"
 #include "tool/central/region.h"
+#include "tool/shared/load.h"
 
 struct pair {
     struct array x, y; /* (n, dim) and (m, dim), finite */
@@ -12,7 +12,7 @@ struct pair {
 
 #define PAIR_OPTIONS                                                                               \
     {"x", "F", "private records (n, d), one a row"},                                               \
-        {"y", "F", "private records (m, d), one a row"},                                           \
+        {"y", "F", "private records (m, d), one a row"}, HEADER_OPTION,                            \
     {                                                                                              \
         "domain", "SPEC", "the public box of both, as JSON or a file"                              \
     }

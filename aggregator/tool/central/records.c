@@ -1,7 +1,7 @@
 #include "tool/central/records.h"
 
 #include "base/alloc.h"
-#include "tool/shared/load.h"
+#include "files/columns.h"
 #include "tool/shared/options.h"
 
 #include <math.h>
@@ -43,27 +43,20 @@ static dpot_status check_coordinates(struct run *run, const struct records *reco
     return DPOT_OK;
 }
 
-/* Whether an option selects a column by a name that the first line has. That line is then no
- * record, and may be written to outputs. */
-static bool names_columns(const struct run *run, const struct columns *columns)
+/* Whether the options say that the first line has names: no content does. */
+static bool has_header(const struct run *run)
 {
     static const char *const options[] = {"columns", "count-column", "group-column"};
-    char first[ARRAY_NAME_MAX];
-    size_t position = 0;
+    bool has_names = option_is_given(run, "header");
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         const char *text = option_text(run, options[i]);
-        (void)snprintf(first, sizeof first, "%.*s", (int)strcspn(text ? text : "", ","),
-                       text ? text : "");
-        if (columns_find(columns, first, &position) > 0) {
-            return true;
-        }
+        has_names = has_names || (text && columns_has_names(text));
     }
-    return false;
+    return has_names;
 }
 
 static dpot_status choose_columns(struct run *run, struct records *records)
 {
-    records->has_named_columns = names_columns(run, &records->columns);
     records->count_column = records->group_column = NONE;
     dpot_status status =
         columns_read_one(run, &records->columns, "count-column", &records->count_column);
@@ -226,7 +219,7 @@ static size_t empty_width(const struct run *run, size_t dim)
 
 static dpot_status load_table(struct run *run, size_t empty_dim, struct array *array)
 {
-    const dpot_status status = load_private(run, "data", array);
+    const dpot_status status = load_private(run, "data", has_header(run), array);
     if (status != DPOT_OK || array->n_rows > 0) {
         return status;
     }
@@ -269,7 +262,7 @@ void records_release(struct records *records)
 char *records_header(const struct records *records, const char *before)
 {
     const size_t cap = strlen(before) + records->dim * ARRAY_NAME_MAX + 1;
-    char *header = records->has_named_columns ? malloc(cap) : NULL;
+    char *header = records->columns.n_names > 0 ? malloc(cap) : NULL;
     if (!header) {
         return NULL;
     }

@@ -4,6 +4,7 @@
 #define DPOT_TOOL_CENTRAL_RECORDS_H
 
 #include "tool/shared/columns.h"
+#include "tool/shared/load.h"
 
 #define RECORDS_GROUPS_MAX 65536
 
@@ -22,8 +23,7 @@ struct records {
     size_t n_groups; /* 1 without --group-column */
     struct records_group *groups;
 
-    struct columns columns;          /* of --data */
-    bool has_named_columns;          /* an option names one: the names are public */
+    struct columns columns;          /* of --data; its names were declared, hence public */
     size_t coordinates[COLUMNS_MAX]; /* (dim) positions of the coordinates */
     size_t count_column, group_column;
 };
@@ -33,7 +33,7 @@ struct records {
      "the private records, one per row: coordinates, optionally a count and a group"},             \
         {"columns", "LIST",                                                                        \
          "names or numbers (from 0) of the coordinates (default: all other columns)"},             \
-        {"count-column", "C", "column with the number of records in each row"},                    \
+        HEADER_OPTION, {"count-column", "C", "column with the number of records in each row"},     \
     {                                                                                              \
         "group-column", "C", "column of a public group; one measure per group"                     \
     }
@@ -52,7 +52,7 @@ DPOT_WARN_UNUSED dpot_status records_load(struct run *run, size_t empty_dim,
 void records_release(struct records *records);
 
 /* `before` and the names of the coordinates, "a,b", to be freed with free(); NULL: they have no
- * names, no option names a column, so that the first line might be a record, or memory is out. */
+ * names, or memory is out. */
 char *records_header(const struct records *records, const char *before);
 
 #endif

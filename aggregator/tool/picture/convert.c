@@ -70,7 +70,7 @@ static dpot_status settle_range(struct conversion *c)
     if (!c->is_scaled || option_is_given(c->run, "from-range")) {
         return DPOT_OK;
     }
-    if (!c->array.is_idx) {
+    if (c->array.source != ARRAY_IDX) {
         return RUN_USAGE(
             c->run, "--to-range needs --from-range lo,hi: the range that the numbers may have");
     }

@@ -25,7 +25,7 @@ dpot_status load_form(struct run *run, const char *name, const struct array_form
         run->reads_stdin = true;
     }
     const dpot_status status = array_read_form(path, form, array, &run->error);
-    if (array_explain_names(path, form, array, &sentence) && !run->is_quiet) {
+    if (array_explain_names(path, array, &sentence)) {
         run_warn(run, "%s", sentence.text);
     }
     return status == DPOT_OK ? status : dpot_error_prefix(&run->error, status, "--%s", name);
@@ -47,12 +47,19 @@ struct array_form load_form_options(const struct run *run)
                                                                         : ARRAY_HEADER_AUTO};
 }
 
-dpot_status load_private(struct run *run, const char *name, struct array *array)
+dpot_status load_private(struct run *run, const char *name, bool has_header, struct array *array)
 {
-    const struct array_form form = {.is_private = true, .is_large = true};
+    const struct array_form form = {.header = has_header ? ARRAY_HEADER_YES : ARRAY_HEADER_NO,
+                                    .is_private = true,
+                                    .is_large = true};
     const dpot_status status = load_form(run, name, &form, array);
     if (status != DPOT_OK) {
         array_wipe(array);
+    } else if (array->source == ARRAY_TEXT && !has_header && !array->names) {
+        run_warn(run,
+                 "--%s %.120s: every line is taken for a record: say --header if the first one "
+                 "has names",
+                 name, option_text(run, name));
     }
     return status;
 }

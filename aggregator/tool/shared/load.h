@@ -13,17 +13,23 @@ DPOT_WARN_UNUSED dpot_status load_form(struct run *run, const char *name,
                                        const struct array_form *form, struct array *array);
 
 /* Reads the private records of a curator, as array_read_private does and up to the limits of public
- * files: no outcome depends on what a record holds, and what is no number is NaN. A file without
- * records has n_rows 0. Release with array_wipe. */
-DPOT_WARN_UNUSED dpot_status load_private(struct run *run, const char *name, struct array *array);
+ * files: no outcome depends on what a record holds, and what is no number is NaN. The first line of
+ * a text file has names if the options say so (`has_header`, or a name in FILE:LIST); else a
+ * warning says that it is a record. A file without records has n_rows 0. Release with
+ * array_wipe. */
+DPOT_WARN_UNUSED dpot_status load_private(struct run *run, const char *name, bool has_header,
+                                          struct array *array);
+
+#define HEADER_OPTION                                                                              \
+    {                                                                                              \
+        "header", NULL, "the first line holds the names of the columns, whatever they are"         \
+    }
 
 /* What --columns and --header say, for the table of a command. */
 struct array_form load_form_options(const struct run *run);
 #define FORM_OPTIONS                                                                               \
     {"columns", "LIST", "names, numbers from 0 and slices, as in lat,4,7:10 (default: all)"},      \
-    {                                                                                              \
-        "header", NULL, "the first line holds the names of the columns, also if it is numbers"     \
-    }
+        HEADER_OPTION
 
 /* As load_array and load_form; refuses entries that are not finite. */
 DPOT_WARN_UNUSED dpot_status load_finite(struct run *run, const char *name, struct array *array);

@@ -70,17 +70,42 @@ Test(columns, a_header_of_numbers_can_be_declared)
 Test(columns, the_line_that_was_taken_for_names_is_told_once)
 {
     struct dpot_error sentence = {""};
-    const struct array_form form = {0}, private = {.is_private = true};
     cr_assert_eq(read_columns("# by hand\n\nlat,lon\n1,2\n", NULL, ARRAY_HEADER_AUTO), DPOT_OK);
-    cr_assert(array_explain_names("f", &form, &array, &sentence));
+    cr_assert(array_explain_names("f", &array, &sentence));
     cr_assert_str_eq(sentence.text,
                      "f: line 3 has no number and is taken for the names of the columns: lat, lon");
-    cr_assert(array_explain_names("f", &private, &array, &sentence));
-    cr_assert_null(strstr(sentence.text, "lat"), "%s", sentence.text);
     array_release(&array);
     cr_assert_eq(read_columns("1,2\n", NULL, ARRAY_HEADER_AUTO), DPOT_OK);
-    cr_assert_not(array_explain_names("f", &form, &array, &sentence));
+    cr_assert_not(array_explain_names("f", &array, &sentence));
     array_release(&array);
+}
+
+/* Reads private data: an array of two columns, with this number of rows. */
+static void expect_private_rows(const char *text, const struct array_form *form, size_t n_rows)
+{
+    cr_assert_eq(array_read_form(folder_write("a.csv", text, strlen(text)), form, &array, &error),
+                 DPOT_OK, "%s", error.text);
+    cr_assert(array.n_rows == n_rows && array.n_cols == 2, "%s: %zu", text, array.n_rows);
+    cr_assert_eq(array.names_line, 0);
+    array_wipe(&array);
+}
+
+Test(columns, the_first_line_of_private_data_has_names_only_if_the_form_says_so)
+{
+    static const char *const firsts[] = {"1,2", "lat,lon", "# lat,lon", "#,", "\"lat\",", "#1,2"};
+    static const struct array_form undeclared = {.is_private = true};
+    static const struct array_form no_header = {.is_private = true, .header = ARRAY_HEADER_NO};
+    static const struct array_form header = {.is_private = true, .header = ARRAY_HEADER_YES};
+    for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%s\n3,4\n# 5,6\n", firsts[i]);
+        expect_private_rows(text, &undeclared, 3);
+        expect_private_rows(text, &no_header, 3);
+        expect_private_rows(text, &header, 2);
+    }
+    expect_private_rows("# lat;lon\n3;4\n",
+                        &(struct array_form){.is_private = true, .columns = "lat,lon"}, 1);
+    expect_private_rows("#;\n3;4\n", &undeclared, 2);
 }
 
 static void expect_values(const char *text, const char *columns, double a, double b)

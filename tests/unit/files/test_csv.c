@@ -429,13 +429,11 @@ Test(csv, any_bytes_in_a_private_row_leave_the_other_rows_alone)
 
 Test(csv, private_fields_that_are_no_numbers_are_nan_also_in_the_first_line)
 {
-    static const char *const rows[] = {"NA,2", "\xE2\x88\x92 1,2", "a\"b,2", "lat,2"};
-    const struct array_form form = {.is_private = true, .header = ARRAY_HEADER_NO};
+    static const char *const rows[] = {"NA,2", "\xE2\x88\x92 1,2", "a\"b,2", "lat,2", "# 1,2"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct array array;
         struct dpot_error error = {""};
-        const char *path = folder_write("a.csv", rows[i], strlen(rows[i]));
-        cr_assert_eq(array_read_form(path, &form, &array, &error), DPOT_OK, "%s", error.text);
+        cr_assert_eq(read_private("a.csv", rows[i], &array, &error), DPOT_OK, "%s", error.text);
         cr_assert(array.n_rows == 1 && isnan(array.values[0]) && array.values[1] == 2);
         array_wipe(&array);
     }
@@ -462,6 +460,9 @@ Test(csv, an_empty_line_is_a_row_of_a_private_column_and_of_no_other_table)
     struct dpot_error error = {""};
     cr_assert_eq(read_private("a.csv", "1\n\n3\n\n", &array, &error), DPOT_OK);
     cr_assert(array.n_rows == 3 && isnan(array.values[1]) && array.values[2] == 3);
+    array_wipe(&array);
+    cr_assert_eq(read_private("a.csv", "\n\n3\n", &array, &error), DPOT_OK);
+    cr_assert(array.n_rows == 3 && isnan(array.values[0]) && array.values[2] == 3);
     array_wipe(&array);
     cr_assert_eq(read_private("a.csv", "1,2\n\n3,4\n", &array, &error), DPOT_OK);
     cr_assert(array.n_rows == 2 && array.values[2] == 3);

@@ -119,7 +119,7 @@ Test(coreset_tool, standard_input_has_columns_by_number_and_by_name)
 {
     write_text("stdin", "people,x,y\n2,1,1\n3,2,5\n");
     json_t *r = expect_json("central coreset --data - --epsilon 1 " BOX
-                            "--columns 1,2 --count-column 0 --out p.csv",
+                            "--columns 1,2 --count-column 0 --header --out p.csv",
                             0);
     cr_assert_eq(number_of(r, "n"), 5);
     json_decref(r);
@@ -199,13 +199,13 @@ Test(coreset_tool, add_remove_keeps_the_number_of_records_private)
 Test(coreset_tool, the_number_of_clamped_records_is_reported_in_simulations_only)
 {
     struct process process;
-    write_text("data.csv", "1,1\n2,2\n11,5\n-1,99\n");
-    process_run(&process, RUN BOX "--json --out p.csv");
+    write_text("data.csv", "x,y\n1,1\n2,2\n11,5\n-1,99\n");
+    process_run(&process, RUN BOX "--header --json --out p.csv");
     cr_assert_eq(process.exit_code, 0, "%s", process.err);
     cr_assert_str_empty(process.err);
     cr_assert_null(strstr(process.out, "outside"));
     cr_assert_null(strstr(process.out, "seconds"), "time depends on the data");
-    process_run(&process, RUN BOX "--json --simulation --out p.csv");
+    process_run(&process, RUN BOX "--header --json --simulation --out p.csv");
     cr_assert(strstr(process.err, "2 records outside"), "%s", process.err);
     cr_assert(strstr(process.err, "private"), "%s", process.err);
     cr_assert_null(strstr(process.out, "outside"));
@@ -322,17 +322,21 @@ Test(coreset_tool, counts_are_read_as_weights_on_the_device)
     json_decref(r);
 }
 
-/* Names are those of the first line, which might be a record unless an option names a column. */
-Test(coreset_tool, the_first_line_is_written_only_if_an_option_names_a_column_of_it)
+Test(coreset_tool, the_first_line_is_written_only_where_it_is_declared_to_hold_names)
 {
+    static const char *const declared[] = {"--columns ada,lovelace", "--header"};
     char text[64] = {0};
     write_text("data.csv", "ada,lovelace\n1,2\n3,4\n");
     json_decref(expect_json(RUN BOX "--out p.csv", 0));
     (void)folder_read("p.csv", text, sizeof text - 1);
     cr_assert_null(strstr(text, "ada"), "%s", text);
-    json_decref(expect_json(RUN BOX "--columns ada,lovelace --out p.csv", 0));
-    (void)folder_read("p.csv", text, sizeof text - 1);
-    cr_assert_eq(strncmp(text, "ada,lovelace\n", 13), 0, "%s", text);
+    for (size_t i = 0; i < 2; i++) {
+        char line[512];
+        (void)snprintf(line, sizeof line, RUN BOX "%s --out p.csv", declared[i]);
+        json_decref(expect_json(line, 0));
+        (void)folder_read("p.csv", text, sizeof text - 1);
+        cr_assert_eq(strncmp(text, "ada,lovelace\n", 13), 0, "%s", text);
+    }
 }
 
 Test(coreset_tool, bad_columns_are_refused_by_name)

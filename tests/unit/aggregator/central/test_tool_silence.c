@@ -11,6 +11,10 @@
 #define BOX "--domain {\"type\":\"box\",\"lo\":[0,0],\"hi\":[1,1]} "
 #define PAIR "--x data.csv --y other.csv --epsilon 1 " BOX
 #define TABLE "--data data.csv --epsilon 1 --out out.csv " BOX
+#define LINE                                                                                       \
+    "--data data.csv --epsilon 1 --out out.csv "                                                   \
+    "--domain {\"type\":\"box\",\"lo\":[0],\"hi\":[1]} --n-samples 9 --adjacency add-remove "      \
+    "--depth 4 "
 #define NOISY "central barycenter " TABLE "--support 3 --delta 1e-3 --method "
 
 /* For replace-one: the number of records is public and the same in all. */
@@ -27,6 +31,8 @@ enum kind {
     NANS,
     INFINITE,
     WORDS,
+    NAMES,
+    COMMENTS,
     MISSING,
     ENORMOUS,
     RAGGED,
@@ -64,8 +70,14 @@ static void put_record(FILE *file, enum kind kind, int i)
     case INFINITE:
         (void)fprintf(file, "%sinf,-inf\n", i % 2 ? "-" : "");
         break;
-    case WORDS: /* the first line of such a file would be one of names */
-        (void)fprintf(file, "%s,%s\n", i == 0 ? "0.5" : "ada", i % 3 ? "\"lovelace" : "#1");
+    case WORDS:
+        (void)fprintf(file, "%s,%s\n", i == 1 ? "0.5" : "ada", i % 3 ? "lovelace" : "\"#1");
+        break;
+    case NAMES: /* in a public file the first line would be a header */
+        (void)fprintf(file, "%s\n", i == 0 ? "ada,lovelace" : "0.5,0.5");
+        break;
+    case COMMENTS:
+        (void)fprintf(file, "%s0.5,0.5\n", i < 2 || i % 3 ? "#" : "");
         break;
     case MISSING:
         (void)fprintf(file, "%s,%s\n", i == 0 || i % 3 ? "0.5" : "", i % 2 ? "" : "NA");
@@ -199,6 +211,55 @@ Test(central_silence, refusals_of_options_are_the_same_for_all_records)
     }
 }
 
+Test(central_silence, every_line_is_a_record_and_a_header_is_one_less)
+{
+    static const char *const options[] = {"", "--header ", "--columns 0,1 --header "};
+    for (int kind = SPREAD; kind < KINDS; kind++) {
+        write_records("data.csv", (enum kind)kind);
+        for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+            char line[512];
+            (void)snprintf(line, sizeof line, "central coreset %s%s", options[i], TABLE);
+            json_t *r = expect_json(line, 0);
+            cr_assert_eq(number_of(r, "n"), i == 0 ? N : N - 1, "%s: %d", line, kind);
+            json_decref(r);
+        }
+    }
+    json_t *r = expect_json("central ot-cost --metric l1 --exact --header " PAIR, 0);
+    cr_assert(number_of(r, "n_x") == N - 1 && number_of(r, "n_y") == N - 1);
+    json_decref(r);
+}
+
+/* The warning is one a file, and stays with --quiet. */
+Test(central_silence, a_warning_says_that_every_line_is_a_record_unless_a_header_is_declared)
+{
+    static const struct {
+        const char *line;
+        int n_warnings;
+    } cases[] = {
+        {"central coreset " TABLE, 1},
+        {"central coreset --quiet " TABLE, 1},
+        {"central coreset --columns 1,0 " TABLE, 1},
+        {"central ot-cost --metric l1 --exact " PAIR, 2},
+        {"central coreset --header " TABLE, 0},
+        {"central coreset --columns ada,lovelace " TABLE, 0},
+        {"central coreset --count-column ada --columns 1 " LINE, 0},
+        {"central coreset --data data.csv:ada,lovelace --epsilon 1 --out out.csv " BOX, 0},
+        {"central ot-cost --metric l1 --exact --header " PAIR, 0},
+    };
+    write_records("data.csv", NAMES);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        static struct process p;
+        int n_warnings = 0;
+        process_run(&p, cases[i].line);
+        cr_assert_eq(p.exit_code, 0, "%s: %s", cases[i].line, p.err);
+        for (const char *at = p.err; (at = strstr(at, "every line is taken for a record")); at++) {
+            n_warnings++;
+        }
+        cr_assert_eq(n_warnings, cases[i].n_warnings, "%s: %s", cases[i].line, p.err);
+        cr_assert_null(strstr(p.err, "lovelace"), "%s", p.err);
+    }
+}
+
 /* No record, one, two, many; each in a file with a header and in one without. */
 Test(central_silence, add_remove_does_not_distinguish_no_record_from_one)
 {
@@ -215,14 +276,15 @@ Test(central_silence, add_remove_does_not_distinguish_no_record_from_one)
         for (int has_names = 0; has_names < 2; has_names++) {
             struct output first, other;
             for (size_t k = 0; k < 4; k++) {
-                char text[256];
+                char text[256], line[512];
                 const char *names = has_names ? l == 3 ? "a,b,people\n" : "a,b\n" : "";
                 (void)snprintf(text, sizeof text, "%s%s", names, l == 3 ? counted[k] : rows[k]);
                 write_text("data.csv", text);
-                capture(lines[l], k == 0 ? &first : &other);
-                cr_assert_eq(first.exit_code, 0, "%s: %s", lines[l], first.err);
+                (void)snprintf(line, sizeof line, "%s%s", lines[l], has_names ? "--header" : "");
+                capture(line, k == 0 ? &first : &other);
+                cr_assert_eq(first.exit_code, 0, "%s: %s", line, first.err);
                 if (k > 0) {
-                    expect_same(lines[l], &first, &other, (int)k);
+                    expect_same(line, &first, &other, (int)k);
                     json_decref(other.form);
                 }
             }
@@ -239,12 +301,13 @@ Test(central_silence, an_empty_npy_is_a_file_without_records_too)
         "\x93NUMPY\x01?\x76?{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2), }");
     bytes[7] = bytes[9] = 0;
     (void)folder_write("data.npy", bytes, 128);
-    json_t *r =
-        expect_json("central coreset --data data.npy --epsilon 1 --adjacency add-remove --depth 2 "
-                    "--out p.csv " BOX,
-                    0);
-    cr_assert_eq(number_of(r, "dim"), 2);
-    json_decref(r);
+    struct output output;
+    capture("central coreset --data data.npy --epsilon 1 --adjacency add-remove --depth 2 "
+            "--out p.csv " BOX,
+            &output);
+    cr_assert_eq(output.exit_code, 0, "%s", output.err);
+    cr_assert_str_empty(output.err, "a .npy has no line of names");
+    json_decref(output.form);
     expect_exit("central coreset --data data.npy --epsilon 1 --out p.csv " BOX, 3, "at least one");
 }
 
@@ -252,7 +315,7 @@ Test(central_silence, an_empty_npy_is_a_file_without_records_too)
 Test(central_silence, replace_one_refuses_a_file_without_records)
 {
     write_text("data.csv", "a,b\n");
-    expect_exit("central coreset " TABLE, 3, "at least one");
-    expect_exit("central ot-cost --metric l1 --exact " PAIR, 3, "at least one");
-    expect_exit(NOISY "noisy-exact", 3, "at least one");
+    expect_exit("central coreset --header " TABLE, 3, "at least one");
+    expect_exit("central ot-cost --metric l1 --exact --header " PAIR, 3, "at least one");
+    expect_exit(NOISY "noisy-exact --header", 3, "at least one");
 }
