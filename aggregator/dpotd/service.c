@@ -447,9 +447,6 @@ static dpot_status open_log(struct service *s, struct dpot_error *error)
                               "the thread that writes the log did not start: allow more memory "
                               "(ulimit -v) or threads (ulimit -u, the container's limit)");
     }
-    if (s->hooks.notes) {
-        log_sink_put(s->log.sink, s->hooks.notes, strlen(s->hooks.notes));
-    }
     return DPOT_OK;
 }
 
@@ -475,6 +472,9 @@ static void log_validities(const struct service *s)
 static void log_open(const struct service *s)
 {
     struct store_id_usage usage;
+    if (s->hooks.notes) {
+        log_sink_put(s->log.sink, s->hooks.notes, strlen(s->hooks.notes));
+    }
     store_get_id_usage(s->store, &usage);
     log_write(&s->log, LOG_LEVEL_INFO, "service.open", "url=%s n_seal_keys=%zu n_ids=%llu",
               service_url(s), s->keys.n_seal_secrets, (unsigned long long)usage.n_ids);

@@ -10,7 +10,7 @@
 struct service_hooks {
     const struct dpot_clock *clock; /* NULL: the system's */
     FILE *log_stream;               /* only its descriptor is used; NULL: stderr */
-    const char *notes;              /* lines that begin the log; NULL: none */
+    const char *notes;              /* lines of the log once it is open; NULL: none */
     void (*on_committed)(void *ctx, size_t n_reports); /* as in struct writer_config */
     void (*on_owned)(void *ctx); /* the store is owned: no other server uses it */
     void *ctx;

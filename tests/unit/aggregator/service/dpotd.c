@@ -76,6 +76,7 @@ pid_t launch(char *const *arguments)
         redirect(STDERR_FILENO, "stderr");
         set_limit(RLIMIT_FSIZE, file_limit);
         limit_memory();
+        (void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){1024, 1024}); /* as systems often grant */
         if (before_exec) {
             before_exec();
         }
