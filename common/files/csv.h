@@ -1,10 +1,10 @@
 /* Text tables: numbers, one row a line, separated by commas, by semicolons or by tabs.
  *
- * Separator: that of a first line "sep=;"; else a semicolon or a tab between fields of the first
- * line that is neither empty nor begins with '#'; else the comma. Fields may be padded with blanks
- * or enclosed in double quotes. Lines end in LF, CR LF or CR. A byte order mark and empty lines are
- * passed over, and so are lines before the first row that begin with '#', of which the last names
- * the columns if it has as many fields. UTF-16 is refused.
+ * Separator: that of a first line sep=; (in either case, also in quotes); else a semicolon or a tab
+ * between fields of the first line that is neither empty nor begins with '#'; else the comma.
+ * Fields may be padded with blanks or enclosed in double quotes. Lines end in LF, CR LF or CR. A
+ * byte order mark and empty lines are passed over, and so are lines before the first row that begin
+ * with '#', of which the last names the columns if it has as many fields. UTF-16 is refused.
  *
  * Header. The first line holds names if the form says so, or if the form names columns. Otherwise
  * it is a header only if it cannot be data by any reading: of the columns that are read every field
