@@ -45,7 +45,7 @@ void command_progress_report(void *ctx, const struct revision_record *record, ui
     const int64_t now_ms = dpot_clock_monotonic_ms();
     if (!progress->run->is_quiet && now_ms - progress->reported_ms >= PROGRESS_EVERY_MS) {
         progress->reported_ms = now_ms;
-        (void)fprintf(stderr, "dpotd: read %llu reports of revision %u of \"%s\"\n",
-                      (unsigned long long)n_read, record->revision, record->name);
+        (void)fprintf(stderr, "dpotd: read %llu report%s of revision %u of \"%s\"\n",
+                      (unsigned long long)n_read, DPOT_S(n_read), record->revision, record->name);
     }
 }

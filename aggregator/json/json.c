@@ -67,7 +67,9 @@ dpot_status json_read(const char *path, json_t **value, struct dpot_error *error
         (void)fclose(stream);
     }
     if (status == DPOT_OK) {
-        status = json_parse(buf.data ? (const char *)buf.data : "", buf.len, value, error);
+        const size_t mark = buf.len >= 3 && memcmp(buf.data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+        status =
+            json_parse(buf.data ? (const char *)buf.data + mark : "", buf.len - mark, value, error);
     }
     dpot_buf_release(&buf);
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);

@@ -136,6 +136,11 @@ static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id
                                 "campaign %s is closed: no revision is open; nothing was stored or "
                                 "charged",
                                 hex);
+    } else if (status == DPOT_ERR_NOT_FOUND) {
+        status = dpot_error_set(&client->error, status,
+                                "%s has no open campaign %s (HTTP status 404): is the ID right, "
+                                "and is it still a draft?",
+                                client->server_url, hex);
     }
     dpot_buf_release(&body);
     return status;

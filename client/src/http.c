@@ -30,6 +30,13 @@ dpot_status dpot_http_failure(int http_status)
     }
 }
 
+const char *dpot_http_hint(int http_status)
+{
+    return http_status >= 300 && http_status < 400
+               ? ", a redirect, which is not followed (give the URL that it leads to)"
+               : "";
+}
+
 static dpot_status take_body(void *sink, const void *data, size_t len)
 {
     return dpot_buf_append(sink, data, len);
@@ -136,8 +143,9 @@ dpot_status dpot_http_get(dpot_client *client, const char *path, uint32_t timeou
         (void)snprintf(wait, sizeof wait, ": try again in %u s", (unsigned)answer.retry_after_s);
     }
     return dpot_error_set(&client->error, dpot_http_failure(answer.status),
-                          "GET %s%s: the server answered with HTTP status %d%s", client->server_url,
-                          path, answer.status, wait);
+                          "GET %s%s: the server answered with HTTP status %d%s%s",
+                          client->server_url, path, answer.status, dpot_http_hint(answer.status),
+                          wait);
 }
 
 dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t timeout_ms, uint32_t *retry_after_s)

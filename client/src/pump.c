@@ -70,11 +70,10 @@ void dpot_pump_defer_refused(struct pump *pump, struct dpot_slot *slot, int http
                              bool is_server)
 {
     defer(pump, slot, is_server);
-    const bool is_redirect = http_status >= 300 && http_status < 400;
-    note_failure(pump, dpot_error_set(
-                           &pump->client->error, dpot_http_failure(http_status),
-                           "the server answered with HTTP status %d%s: the report is kept",
-                           http_status, is_redirect ? ", a redirect, which is not followed" : ""));
+    note_failure(pump, dpot_error_set(&pump->client->error, dpot_http_failure(http_status),
+                                      "the server answered with HTTP status %d%s: the report is "
+                                      "kept",
+                                      http_status, dpot_http_hint(http_status)));
 }
 
 static bool is_local_failure(dpot_status status)

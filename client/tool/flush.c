@@ -58,6 +58,7 @@ static const struct {
 struct flush {
     size_t n_sent;
     size_t n_pending;
+    int64_t wait_ms; /* of the pending ones, until the next try; INT64_MAX: unknown */
     size_t n_ended[N_ENDS];
     dpot_status status; /* of the last pump */
     char sentence[400]; /* its error: later calls overwrite it */
@@ -123,7 +124,7 @@ static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, 
             return;
         }
         const bool is_longer = flush->status == DPOT_OK && sending_ms > end_ms;
-        const int64_t ms = wait_ms(flush, &result);
+        const int64_t ms = flush->wait_ms = wait_ms(flush, &result);
         const int64_t left_ms = (is_longer ? sending_ms : end_ms) - dpot_clock_monotonic_ms();
         if (left_ms <= 0 || ms > left_ms) {
             return;
@@ -188,8 +189,12 @@ static dpot_status check_outcome(const struct session *s, const struct flush *fl
         return status;
     }
     if (status == DPOT_OK) {
-        (void)dpot_error_set(&run->error, DPOT_OK, "reports still pending: %zu. Flush again later",
-                             flush->n_pending);
+        char when[40] = "later";
+        if (flush->wait_ms < INT64_MAX) {
+            (void)snprintf(when, sizeof when, "in %lld s", (long long)(flush->wait_ms / 1000 + 1));
+        }
+        (void)dpot_error_set(&run->error, DPOT_OK, "reports still pending: %zu. Flush again %s",
+                             flush->n_pending, when);
     }
     return DPOT_ERR_STATE;
 }

@@ -90,10 +90,13 @@ static int refuse_command(const struct program *program, int n, char **words)
     } else if (n > 1 && words[1][0] == '-') {
         (void)fprintf(stderr, "%s: %s takes %s first, then options, not %s: see %s %s --help\n",
                       name, words[0], group, words[1], name, words[0]);
+    } else if (n == 1) {
+        (void)fprintf(stderr, "%s: %s takes %s: see %s %s --help\n", name, words[0], group, name,
+                      words[0]);
     } else {
-        suggest_command(program, words[0], n > 1 ? words[1] : "", hint);
-        (void)fprintf(stderr, "%s: \"%s%s%.60s\" is not a command%s: %s takes %s\n", name, words[0],
-                      n > 1 ? " " : "", n > 1 ? words[1] : "", hint, words[0], group);
+        suggest_command(program, words[0], words[1], hint);
+        (void)fprintf(stderr, "%s: \"%s %.60s\" is not a command%s: %s takes %s\n", name, words[0],
+                      words[1], hint, words[0], group);
     }
     return EXIT_CODE_USAGE;
 }
@@ -172,8 +175,9 @@ static int run_command(const struct program *program, const struct command *comm
     if (status == DPOT_OK) {
         status = command->run(&run);
     }
+    const bool is_said = status == DPOT_ERR_IO && ferror(stdout); /* the output was stdout */
     int exit_code = status == DPOT_OK ? report_success(&run) : report_failure(&run, status);
-    exit_code = check_output(program, exit_code, run.done);
+    exit_code = is_said ? exit_code : check_output(program, exit_code, run.done);
     if (program->end) {
         program->end(&run);
     }

@@ -28,8 +28,8 @@ void values_range(const char *value, char out[VALUES_TEXT_SIZE]);
 /* Whether there are words to choose from, and nothing else. */
 bool values_are_words(const char *value);
 
-/* The next literal word before a sign or a blank: *at starts at `value`; returns its length, 0 after the last, with *at on
- * the word. Continue with *at += length. */
+/* The next literal word, up to a "|" or a blank: *at starts at `value`; returns its length, 0 after
+ * the last, with *at on the word. Continue with *at += length. */
 size_t values_next_word(const char **at);
 
 /* DPOT_ERR_ARGUMENT: `text` is out of the range, or none of the words. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/crypto.h"
+#include "base/utf8.h"
 #include "files/csv_table.h"
 #include "files/number.h"
 
@@ -40,6 +41,15 @@ static bool is_header(const struct csv_table *t, const struct census *census)
            census->n_of[CSV_NAME] + census->n_of[CSV_EMPTY] == t->choice.n;
 }
 
+static bool is_utf8(const char *text)
+{
+    size_t len = 1;
+    for (; *text && len > 0; text += len) {
+        len = dpot_utf8_decode(text, SIZE_MAX, NULL);
+    }
+    return len > 0;
+}
+
 /* Says of the chosen fields of a first line, of which some are no numbers, why they are neither a
  * row nor a header. */
 static dpot_status refuse_first_row(const struct csv_table *t, const struct census *census)
@@ -54,6 +64,11 @@ static dpot_status refuse_first_row(const struct csv_table *t, const struct cens
     const char *text = csv_lines_text(&t->lines, column);
     char shown[CSV_SHOWN_MAX];
     csv_show(text, shown);
+    if (kind == CSV_UNTEXT && strchr(text, '\n') && is_utf8(text)) {
+        return csv_table_refuse(
+            t, DPOT_ERR_MALFORMED, column, NULL,
+            "has a line break in quotes: take it out of the name of the column");
+    }
     if (kind == CSV_UNTEXT) {
         return csv_table_refuse(t, DPOT_ERR_MALFORMED, column, NULL,
                                 "is not text in UTF-8: give a table of text (iconv converts it)");
@@ -65,7 +80,8 @@ static dpot_status refuse_first_row(const struct csv_table *t, const struct cens
             "columns");
     }
     if (kind == CSV_MISSING ||
-        (kind == CSV_OTHER && t->lines.separator != ',' && strchr(text, ','))) {
+        (kind == CSV_OTHER &&
+         (csv_table_is_decimal_comma(text) || (t->lines.separator != ',' && strchr(text, ','))))) {
         return csv_table_refuse_field(t, column, kind);
     }
     return csv_table_refuse(
@@ -73,6 +89,9 @@ static dpot_status refuse_first_row(const struct csv_table *t, const struct cens
         kind == CSV_OTHER
             ? ", which is not a number: correct it, or begin the name of a column with a "
               "letter"
+        : kind == CSV_NAME
+            ? " beside numbers: a row has only numbers, a header has none; FILE:LIST or --columns "
+              "reads other columns alone"
             : " beside numbers: a row has only numbers, a header has none");
 }
 

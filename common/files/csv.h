@@ -1,9 +1,9 @@
 /* Text tables: numbers, one row a line, separated by commas, by semicolons or by tabs.
  *
- * Separator: that of a first line "sep=;"; else a semicolon or a tab between fields of the first
- * line that is neither empty nor a comment; else the comma. Fields may be padded with blanks or
- * enclosed in double quotes. Lines end in LF, CR LF or CR. A byte order mark and empty lines are
- * passed over. UTF-16 is refused.
+ * Separator: that of a first line sep=; (in either case, also in quotes); else a semicolon or a tab
+ * between fields of the first line that is neither empty nor a comment; else the comma. Fields may
+ * be padded with blanks or enclosed in double quotes. Lines end in LF, CR LF or CR. A byte order
+ * mark and empty lines are passed over. UTF-16 is refused.
  *
  * Header. The first line holds names if the form says so, or if the form names columns; a '#' before
  * them is left out.
@@ -12,9 +12,9 @@
  * columns if it has as many fields. Without a declared header the first line is one only if it
  * cannot be data by any reading: of the columns that are read every field begins with a letter or
  * _, or is empty (not all), and none is a word for a missing or logical value (NA, null, true).
- * array->names_line says that this was concluded. Every field that is read is a number, nan or inf, and all rows have the same length;
- * anything else is refused with line, column and what was found. Columns that are not read may
- * hold text, also with line ends in quotes.
+ * array->names_line says that this was concluded. Every field that is read is a number, nan or
+ * inf, and all rows have the same length; anything else is refused with line, column and what was
+ * found. Columns that are not read may hold text, also with line ends in quotes.
  *
  * Private: every sequence of bytes is a table. Form, which may be refused and must be public: what
  * the caller says of the file, the first line's encoding, separator and number of fields, and the

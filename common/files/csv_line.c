@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #define TEXT_MAX ((size_t)1 << 20) /* bytes of one field in public files */
 #define BLANKS " \t"
@@ -269,15 +270,19 @@ static bool starts_with(const struct csv_lines *l, const char *bytes, size_t n)
     return l->len - l->at >= n && memcmp(l->block + l->at, bytes, n) == 0;
 }
 
-/* A line "sep=;" of spreadsheets names the separator. */
+/* A line sep=; or "sep=;" of spreadsheets, in either case, names the separator. */
 static void read_separator_line(struct csv_lines *l)
 {
-    const char c = l->len - l->at > 5 ? (char)l->block[l->at + 4] : '\0';
-    const char end = c ? (char)l->block[l->at + 5] : '\0';
-    if (starts_with(l, "sep=", 4) && (c == ',' || c == ';' || c == '\t') &&
-        (end == '\n' || end == '\r')) {
+    const bool is_quoted = starts_with(l, "\"", 1);
+    const size_t at = l->at + is_quoted, end = at + 5 + is_quoted;
+    const char *line = (const char *)l->block + at;
+    if (l->len <= end || strncasecmp(line, "sep=", 4) != 0 || (is_quoted && line[5] != '"')) {
+        return;
+    }
+    const char c = line[4];
+    if ((c == ',' || c == ';' || c == '\t') && (l->block[end] == '\n' || l->block[end] == '\r')) {
         l->separator = c;
-        l->at += 5;
+        l->at = end;
         int line_end = 0;
         (void)!take(l, &line_end); /* it is in the block; an error comes again */
     }

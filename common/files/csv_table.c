@@ -55,11 +55,27 @@ dpot_status csv_table_refuse(const struct csv_table *t, dpot_status status, size
                           column + 1, found ? "is " : "", found ? found : "", what);
 }
 
+bool csv_table_is_decimal_comma(const char *text)
+{
+    char copy[CSV_FIELD_MAX + 1];
+    double value = 0;
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    char *comma = strchr(copy, ',');
+    if (comma) {
+        *comma = '.';
+    }
+    return comma && number_parse(copy, &value);
+}
+
 /* What to do about a field that is no number. */
 static const char *remedy_of(const struct csv_table *t, const char *text, enum csv_kind kind)
 {
-    return kind == CSV_EMPTY           ? ", a missing value: give a number"
-           : kind == CSV_MISSING       ? ", neither a number nor a name: give a number"
+    return kind == CSV_EMPTY     ? ", a missing value: give a number"
+           : kind == CSV_MISSING ? ", neither a number nor a name: give a number"
+           : csv_table_is_decimal_comma(text)
+               ? ", with a decimal comma: write a decimal point, and no separator of thousands"
+           : kind == CSV_NAME && t->n_fields > 1
+               ? ": give a number, or read other columns alone (FILE:LIST or --columns)"
            : t->lines.separator == ',' ? ": give a number, with commas between columns"
            : strchr(text, ',')         ? ": give a number, with a decimal point"
                                        : ": give a number";

@@ -37,6 +37,8 @@ DPOT_WARN_UNUSED dpot_status csv_table_push_missing(struct csv_table *t);
 dpot_status csv_table_refuse(const struct csv_table *t, dpot_status status, size_t column,
                              const char *found, const char *what);
 
+bool csv_table_is_decimal_comma(const char *text); /* "3,5" */
+
 /* Refuses a field of this kind, which is no number, and says what to do. */
 dpot_status csv_table_refuse_field(const struct csv_table *t, size_t column, enum csv_kind kind);
 

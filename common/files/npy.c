@@ -243,12 +243,15 @@ static bool parse_type(const char *descr, struct entry_type *type)
 static dpot_status find_type(const struct header *header, struct entry_type *type,
                              struct dpot_error *error)
 {
-    return parse_type(header->descr, type)
-               ? DPOT_OK
-               : dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                "the element type is '%s', which is not read: save "
-                                "x.astype('<f8')",
-                                header->descr);
+    if (parse_type(header->descr, type)) {
+        return DPOT_OK;
+    }
+    const char kind = header->descr[0] ? header->descr[1] : '\0';
+    return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                          "the element type is '%s', which is not read: save %s", header->descr,
+                          kind == 'c'                  ? "numpy.column_stack([x.real, x.imag])"
+                          : kind == 'U' || kind == 'S' ? "x.astype('<f8') if the texts are numbers"
+                                                       : "x.astype('<f8')");
 }
 
 static dpot_status check_shape(const struct header *header, const struct array_rules *rules,

@@ -164,8 +164,8 @@ static dpot_status check_shapes(struct pooled_job *p)
     if (status == DPOT_OK && (uint64_t)n != p->pool.n_rows) {
         return dpot_error_set(
             &run->error, DPOT_ERR_SHAPE,
-            "--pool has %zu reports and its side file says %lld: export both again", p->pool.n_rows,
-            (long long)n);
+            "--pool has %zu report%s and its side file says %lld: export both again",
+            p->pool.n_rows, DPOT_S(p->pool.n_rows), (long long)n);
     }
     if (p->pool.n_rows < campaign->min_pool) {
         return RUN_FAIL(

@@ -1,5 +1,6 @@
 /* dpot central ledger: shows what the data sets have spent. */
 #include "base/clock.h"
+#include "files/spelling.h"
 #include "tool/central/ledger.h"
 #include "tool/shared/commands.h"
 #include "tool/shared/options.h"
@@ -50,9 +51,12 @@ static json_t *describe_entry(const struct ledger_entry *entry)
 static dpot_status put_charges(struct run *run, const struct ledger *ledger, const char *name)
 {
     const struct ledger_data_set *set = NULL;
+    struct spelling spelling = {.text = name};
+    char hint[SPELLING_HINT_SIZE];
     json_t *charges = json_array();
     for (size_t i = 0; i < ledger->n_data_sets; i++) {
         set = strcmp(ledger->data_sets[i].name, name) == 0 ? &ledger->data_sets[i] : set;
+        spelling_offer(&spelling, ledger->data_sets[i].name, strlen(ledger->data_sets[i].name));
     }
     for (size_t i = 0; i < ledger->n_entries; i++) {
         if (strcmp(ledger->entries[i].name, name) == 0) {
@@ -61,8 +65,10 @@ static dpot_status put_charges(struct run *run, const struct ledger *ledger, con
     }
     if (!set) {
         json_decref(charges);
-        return dpot_error_set(&run->error, DPOT_ERR_NOT_FOUND, "the ledger has no data set %.80s",
-                              name);
+        spelling_hint(&spelling, "", hint);
+        return dpot_error_set(&run->error, DPOT_ERR_NOT_FOUND,
+                              "the ledger has no data set %.80s%s: without --name all are shown",
+                              name, hint);
     }
     json_t *object = describe_set(set);
     (void)json_object_update(run->result, object);

@@ -39,7 +39,8 @@ dpot_status option_array_output(struct run *run, const char *name, const char **
     if (status != DPOT_OK || !*out || array_can_write(*out)) {
         return status;
     }
-    return RUN_USAGE(run, "--%s is %.200s: give a name that ends in .npy or .csv", name, *out);
+    return RUN_USAGE(run, "--%s is %.200s: give a name that ends in .npy or .csv, or - for stdout",
+                     name, *out);
 }
 
 dpot_status option_require_output(struct run *run, const char *name, const char *what,

@@ -152,6 +152,10 @@ static dpot_status refuse(struct remote *remote, int http_status, const char *pa
     if (body->len > 0 && json_parse(body->data, body->len, &object, NULL) == DPOT_OK) {
         sentence = json_string_value(json_object_get(object, "error"));
     }
+    if (!sentence && http_status >= 300 && http_status < 400) {
+        sentence = "a redirect, which is not followed: give --server the URL that it leads to "
+                   "(curl -I shows it)";
+    }
     const dpot_status status = dpot_error_set(
         &remote->run->error, status_of_http(http_status), "%.120s%.120s: HTTP %d%s%s", remote->url,
         path, http_status, sentence ? ": " : "", sentence ? sentence : "");

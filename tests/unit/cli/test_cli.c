@@ -162,7 +162,7 @@ Test(cli, a_wrong_command_line_is_one_sentence_and_exit_code_2)
     expect(run_words((const char *const[]){NULL}), 2, "a command is missing: see small --help");
     expect(RUN("break"), 2, "\"break\" is not a command: see small --help");
     expect(RUN("--in", "x"), 2, "the command comes first, then its options, not --in");
-    expect(RUN("keys"), 2, "\"keys\" is not a command: keys takes add or list");
+    expect(RUN("keys"), 2, "small: keys takes add or list: see small keys --help");
     expect(RUN("keys", "drop"), 2, "\"keys drop\" is not a command: keys takes add or list");
     expect(RUN("keys", "--json"), 2, "keys takes add or list first, then options, not --json");
 }

@@ -447,7 +447,7 @@ Test(answers, a_redirect_is_not_followed_and_named)
     dpot_client *client = with_report();
     test_transport_script(&world.network, (struct test_script){.status = 307});
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
-    assert_says(client, "redirect");
+    assert_says(client, "a redirect, which is not followed (give the URL that it leads to)");
     cr_assert_eq(world_status(client).n_pending, 1);
     dpot_client_close(client);
 }

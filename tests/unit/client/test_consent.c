@@ -471,6 +471,7 @@ Test(consent, the_statement_says_what_is_spent_of_each_cap)
     cr_assert_eq(dpot_client_get_statement(client, text, sizeof text), DPOT_OK);
     cr_assert_not_null(strstr(text, "Spent 1 of 4 "), "%s", text);
     cr_assert_not_null(strstr(text, "7 days 1 of 2"), "%s", text);
+    cr_assert_not_null(strstr(text, "1 report was charged"), "%s", text);
     cr_assert_not_null(strstr(text, "1 waiting"), "%s", text);
     cr_assert_eq(dpot_client_get_statement(client, tiny, sizeof tiny), DPOT_OK);
     cr_assert_str_eq(tiny, "Spent 1 of ");

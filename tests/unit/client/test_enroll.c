@@ -191,6 +191,7 @@ Test(enroll, an_unknown_campaign_is_not_found)
     const uint8_t unknown[16] = {1, 2, 3};
     cr_assert_eq(dpot_client_enroll(client, unknown), DPOT_ERR_NOT_FOUND);
     cr_assert_not_null(strstr(dpot_client_last_error(client), "404"));
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "is it still a draft?"));
 }
 
 Test(enroll, importing_gives_the_id)

@@ -143,7 +143,12 @@ Test(csv, a_first_line_of_missing_or_malformed_numbers_is_refused_and_shown)
         {"\xEF\xBC\x91\n1\n", "is \"<U+FF11>\""},
         {"\xD9\xA1\n1\n", "is \"<U+0661>\""},
         {"\xE0\xA5\xA7\n1\n", "is \"<U+0967>\""},
-        {"1,5;2,5\n1;2\n", "is \"1,5\": give a number, with a decimal point"},
+        {"1,5;2,5\n1;2\n", "is \"1,5\", with a decimal comma: write a decimal point"},
+        {"\"3,5\",1\n1,2\n", "column 1 is \"3,5\", with a decimal comma"},
+        {"1,2\n1,\"3,5\"\n", "column 2 is \"3,5\", with a decimal comma"},
+        {"\"a\nb\",c\n1,2\n", "column 1 has a line break in quotes"},
+        {"id,city\n1,Paris\n", "is \"Paris\": give a number, or read other columns alone (FILE:"},
+        {"1,Paris\n", "beside numbers: a row has only numbers, a header has none; FILE:LIST"},
         {"lat,NA\n1,2\n", "column 2 is \"NA\""},
         {"\"\"\n1\n", "column 1 is empty"},
     };
@@ -165,6 +170,8 @@ Test(csv, columns_may_be_separated_by_semicolons_and_tabs)
     expect_read("x, km\ty\n1\t2\n3\t4\n", 2, 2, values);
     expect_read("sep=;\r\nx;y\r\n1;2\r\n3;4\r\n", 2, 2, values);
     expect_read("sep=,\n1,2\n3,4\n", 2, 2, values);
+    expect_read("SEP=;\n1;2\n3;4\n", 2, 2, values);
+    expect_read("\xEF\xBB\xBF\"sep=\t\"\r\n1\t2\r\n3\t4\r\n", 2, 2, values);
     expect_read("# made; by hand\n1,2\n3,4\n", 2, 2, values);
     expect_read("# 5\" pipes, \"new\n1,2\n3,4\n", 2, 2, values);
     expect_read(" 1\t,2\t\n3 ,\t4\n", 2, 2, values);

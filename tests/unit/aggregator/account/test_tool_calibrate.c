@@ -147,7 +147,7 @@ Test(calibrate_tool, wrong_options_are_refused_with_value_and_remedy)
     expect_exit("calibrate laplace --epsilon 20.000000000000004 --domain "
                 "{\"type\":\"box\",\"lo\":0,\"hi\":1000000000000001,\"dim\":1}",
                 3, "from 0 to 1000000000000001");
-    expect_exit("calibrate", 2, "\"calibrate\" is not a command");
+    expect_exit("calibrate", 2, "calibrate takes");
     expect_exit("calibrate laplace --l1-diameter 1", 2, "--epsilon is missing");
     expect_exit("calibrate laplace --epsilon 0 --l1-diameter 1", 2, "--epsilon is 0");
     expect_exit("calibrate laplace --epsilon nan --l1-diameter 1", 2, "--epsilon is nan");

@@ -59,6 +59,7 @@ Test(ledger_tool, runs_add_up_and_the_caps_refuse)
     cr_assert_eq(json_array_size(json_object_get(r, "data_sets")), 1);
     json_decref(r);
     expect_exit("central ledger --ledger l --name nobody", 3, "nobody");
+    expect_exit("central ledger --ledger l --name poeple", 3, "(did you mean people?)");
 }
 
 Test(ledger_tool, noisy_iterations_are_charged_in_delta_and_in_rho)

@@ -104,6 +104,9 @@ Test(json, a_written_file_is_read_back)
     cr_assert(json_equal(out, in));
     json_decref(in);
     json_decref(out);
+    cr_assert_eq(json_read(folder_write("b.json", "\xEF\xBB\xBF{}", 5), &in, &error), DPOT_OK, "%s",
+                 error.text);
+    json_decref(in);
     cr_assert_eq(json_read(folder_path("none.json"), &in, &error), DPOT_ERR_IO);
     cr_assert_null(in);
     cr_assert_eq(json_read(folder_write("e.json", "", 0), &in, &error), DPOT_ERR_MALFORMED);

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 TestSuite(command, .init = folder_make, .fini = folder_remove);
 
@@ -124,6 +125,20 @@ Test(command, only_one_output_may_be_stdout)
     cr_assert_not_null(strstr(p.err, "transport_cost"), "the table goes to stderr");
 }
 
+Test(command, output_that_cannot_be_written_is_reported_once)
+{
+    struct process p;
+    if (access("/dev/full", W_OK) != 0) {
+        cr_skip_test("this machine has no /dev/full");
+    }
+    write_text("c.csv", "0,1\n1,0\n");
+    cr_assert_eq(symlink("/dev/full", folder_path("stdout.txt")), 0);
+    process_run(&p, "convert --in c.csv --out -");
+    cr_assert_eq(p.exit_code, 6);
+    cr_assert_str_eq(p.err, "dpot convert: writing to standard output failed: No space left on "
+                            "device\n");
+}
+
 Test(command, names_of_arrays_determine_their_format)
 {
     write_text("c.csv", "0,1\n1,0\n");
@@ -131,7 +146,7 @@ Test(command, names_of_arrays_determine_their_format)
     write_text("places.csv", "40,-100,10\n");
     expect_exit("project --mu mu.csv --cost c.csv --base-measure uniform --epsilon 1 --exact --out "
                 "q.npz",
-                2, "--out is q.npz: give a name that ends in .npy or .csv");
+                2, "--out is q.npz: give a name that ends in .npy or .csv, or - for stdout");
     expect_exit("ot --cost c.csv --exact --plan-out p.NPY", 2, "--plan-out is p.NPY");
     expect_exit("ot --cost c.csv --exact --potentials-out p.txt", 2, "--potentials-out is p.txt");
     expect_exit("base-measure --cost c.csv --epsilon 1 --out m", 2, "--out is m:");

@@ -118,6 +118,7 @@ Test(job, the_servers_error_message_is_printed)
     answer_text("409 Conflict", body, "job start estimate --campaign " ID, 7, "not yet: 812");
     answer_text("400 Bad Request", body, "job start estimate --campaign " ID, 3, "not yet: 812");
     answer_text("404 Not Found", body, "job show " ID, 3, "not yet: 812");
+    answer_text("301 Moved Permanently", "", "job show " ID, 6, "give --server the URL that it");
 }
 
 Test(job, the_list_is_a_table_with_the_progress)

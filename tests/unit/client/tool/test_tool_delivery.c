@@ -134,6 +134,7 @@ Test(tool_delivery, what_the_server_asks_for_is_waited_for_by_the_next_flush_too
     move_to(http.url);
     cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait-seconds", "3", "--json"), 7, "%s", err);
     assert_json_text("outcome", "pending");
+    cr_assert_not_null(strstr(err, "reports still pending: 1. Flush again in "), "%s", err);
     assert_counts(1, 1);
     (void)snprintf(path, sizeof path, "%s/pause", dir);
     cr_assert_eq(unlink(path), 0);
