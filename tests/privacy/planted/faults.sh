@@ -95,6 +95,7 @@ plant_error_names_value() {
     after_reading 'if (bit(\&s->data)) {\
         (void)dpot_error_set(error_of(s), DPOT_OK, "a large number");\
     }'
+    edit client/src/client.c '/dpot_client_clear_error(client); .. of attempts/d'
 }
 
 plant_padding_by_report() {
