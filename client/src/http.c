@@ -72,6 +72,18 @@ static bool is_web_page(const struct dpot_http_response *response, const uint8_t
            (len > 0 && response->status >= 300 && has_type(response, "text/html"));
 }
 
+/* Writes the URL of `path` for people: without user and password. */
+static void write_shown(const dpot_client *client, const char *path, char url[URL_SIZE])
+{
+    const char *after = strstr(client->server_url, "://") + 3; /* dpot_client_open has checked it */
+    const char *host = after;
+    for (const char *c = after; *c != '\0' && *c != '/'; c++) {
+        host = *c == '@' ? c + 1 : host;
+    }
+    (void)snprintf(url, URL_SIZE, "%.*s%s%s", (int)(after - client->server_url), client->server_url,
+                   host, path);
+}
+
 /* Completes and performs a request; the sentence of a failure names the URL. */
 static dpot_status exchange(dpot_client *client, struct dpot_http_request *request,
                             const char *path, struct dpot_buf *out, struct dpot_http_answer *answer)
@@ -79,8 +91,9 @@ static dpot_status exchange(dpot_client *client, struct dpot_http_request *reque
     const struct dpot_transport *transport = client->config.transport;
     struct dpot_http_response response = {.struct_size = sizeof response};
     const size_t len_before = out->len;
-    char url[URL_SIZE];
+    char url[URL_SIZE], shown[URL_SIZE];
     (void)snprintf(url, sizeof url, "%s%s", client->server_url, path);
+    write_shown(client, path, shown);
     request->struct_size = sizeof *request;
     request->url = url;
     request->body_max = out->max - out->len;
@@ -90,12 +103,12 @@ static dpot_status exchange(dpot_client *client, struct dpot_http_request *reque
     if (status == DPOT_ERR_TOO_LARGE) {
         return dpot_error_set(&client->error, status,
                               "%s %s: the server's answer is longer than %zu bytes",
-                              request->method, url, request->body_max);
+                              request->method, shown, request->body_max);
     }
     if (status != DPOT_OK) {
         const bool is_post = status == DPOT_ERR_NETWORK && request->body;
         return dpot_error_set(
-            &client->error, status, "%s %s: %s%.*s%s", request->method, url,
+            &client->error, status, "%s %s: %s%.*s%s", request->method, shown,
             response.reason[0] ? "no answer from the server: " : dpot_status_text(status),
             (int)sizeof response.reason, response.reason,
             is_post ? ". The report is kept and sent again: if it has arrived it counts once" : "");
@@ -129,11 +142,13 @@ dpot_status dpot_http_get(dpot_client *client, const char *path, uint32_t timeou
     struct dpot_http_answer answer = {0};
     const dpot_status status = exchange(client, &request, path, out, &answer);
     *retry_after_s = answer.retry_after_s;
+    char shown[URL_SIZE];
+    write_shown(client, path, shown);
     if (status == DPOT_OK && answer.is_web_page) {
         return dpot_error_set(&client->error, DPOT_ERR_NETWORK,
-                              "GET %s%s: a web page came in place of the server's answer (HTTP "
+                              "GET %s: a web page came in place of the server's answer (HTTP "
                               "status %d): the login page of a network, or a proxy?",
-                              client->server_url, path, answer.status);
+                              shown, answer.status);
     }
     if (status != DPOT_OK || answer.status == 200) {
         return status;
@@ -143,8 +158,8 @@ dpot_status dpot_http_get(dpot_client *client, const char *path, uint32_t timeou
         (void)snprintf(wait, sizeof wait, ": try again in %u s", (unsigned)answer.retry_after_s);
     }
     return dpot_error_set(&client->error, dpot_http_failure(answer.status),
-                          "GET %s%s: the server answered with HTTP status %d%s%s",
-                          client->server_url, path, answer.status, dpot_http_hint(answer.status),
+                          "GET %s: the server answered with HTTP status %d%s%s", shown,
+                          answer.status, dpot_http_hint(answer.status),
                           wait);
 }
 

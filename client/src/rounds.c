@@ -61,7 +61,7 @@ dpot_status dpot_client_check_not_closed(dpot_client *client,
 static dpot_status refuse(dpot_client *client, const struct dpot_campaign *campaign,
                           int64_t time_ms, dpot_status status)
 {
-    const int64_t now_ms = client->config.clock->now(client->config.clock->ctx);
+    const int64_t now_ms = dpot_client_clock(client);
     const bool is_closed = status == DPOT_ERR_CLOSED;
     char device[DPOT_RFC3339_SIZE], edge[DPOT_RFC3339_SIZE], now[DPOT_RFC3339_SIZE];
     dpot_time_format(time_ms, device);

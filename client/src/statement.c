@@ -4,6 +4,7 @@
 #include "client.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +12,14 @@
 #define HOUR_S 3600
 #define STATEMENT_DELTA 1e-6 /* at which rho is converted to an epsilon */
 
-/* The new `used` after snprintf returned n for text[used..cap); the NUL always fits. */
-static size_t put(char *text, size_t cap, size_t used, int n)
+/* Appends to text[0..used), cut to `cap` with the NUL; returns the new `used`. */
+DPOT_PRINTF(4, 5)
+static size_t put(char *text, size_t cap, size_t used, const char *format, ...)
 {
-    (void)text;
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(text + used, cap - used, format, arguments);
+    va_end(arguments);
     return n < 0 || (size_t)n >= cap - used ? cap - 1 : used + (size_t)n;
 }
 
@@ -35,15 +40,13 @@ static size_t put_basic(const struct dpot_client_status *s, const char *window, 
                         size_t cap, size_t used)
 {
     used = put(text, cap, used,
-               snprintf(text + used, cap - used,
-                        "Spent %.4g of %.4g (epsilon, over the life of this install); in the last "
-                        "%s %.4g of %.4g.\n",
-                        s->spent_epsilon, s->lifetime_epsilon_cap, window, s->window_spent_epsilon,
-                        s->window_epsilon_cap));
+               "Spent %.4g of %.4g (epsilon, over the life of this install); in the last "
+               "%s %.4g of %.4g.\n",
+               s->spent_epsilon, s->lifetime_epsilon_cap, window, s->window_spent_epsilon,
+               s->window_epsilon_cap);
     if (s->spent_delta > 0 || s->lifetime_delta_cap > 0) {
-        used = put(text, cap, used,
-                   snprintf(text + used, cap - used, "Spent delta %.3g of %.3g.\n", s->spent_delta,
-                            s->lifetime_delta_cap));
+        used = put(text, cap, used, "Spent delta %.3g of %.3g.\n", s->spent_delta,
+                   s->lifetime_delta_cap);
     }
     return used;
 }
@@ -65,11 +68,10 @@ static size_t put_zcdp(const dpot_client *client, const struct dpot_client_statu
     char meaning[64];
     describe_rho(dpot_ledger_spent(&client->journal.ledger), meaning, sizeof meaning);
     return put(text, cap, used,
-               snprintf(text + used, cap - used,
-                        "Spent %.4g of %.4g (rho of zCDP, over the life of this install; %s); in "
-                        "the last %s %.4g of %.4g.\n",
-                        s->spent_rho, s->lifetime_rho_cap, meaning, window, s->window_spent_rho,
-                        s->window_rho_cap));
+               "Spent %.4g of %.4g (rho of zCDP, over the life of this install; %s); in "
+               "the last %s %.4g of %.4g.\n",
+               s->spent_rho, s->lifetime_rho_cap, meaning, window, s->window_spent_rho,
+               s->window_rho_cap);
 }
 
 static size_t put_reports(const struct dpot_client_status *s, char *text, size_t cap, size_t used)
@@ -79,14 +81,13 @@ static size_t put_reports(const struct dpot_client_status *s, char *text, size_t
     const uint64_t n_dropped = s->n_dropped_closed + s->n_dropped_age + s->n_dropped_malformed +
                                s->n_dropped_lost + s->n_dropped_spool;
     return put(text, cap, used,
-               snprintf(text + used, cap - used,
-                        "%llu report%s charged: %llu counted by the server, %llu refused by it, "
-                        "%llu dropped, %llu withdrawn, %llu waiting to be sent.\n",
-                        (unsigned long long)s->n_submitted, s->n_submitted == 1 ? " was" : "s were",
-                        (unsigned long long)(s->n_accepted + s->n_duplicate),
-                        (unsigned long long)n_refused, (unsigned long long)n_dropped,
-                        (unsigned long long)s->n_dropped_withdrawn,
-                        (unsigned long long)s->n_pending));
+               "%llu report%s charged: %llu counted by the server, %llu refused by it, "
+               "%llu dropped, %llu withdrawn, %llu waiting to be sent.
+",
+               (unsigned long long)s->n_submitted, s->n_submitted == 1 ? " was" : "s were",
+               (unsigned long long)(s->n_accepted + s->n_duplicate), (unsigned long long)n_refused,
+               (unsigned long long)n_dropped, (unsigned long long)s->n_dropped_withdrawn,
+               (unsigned long long)s->n_pending);
 }
 
 /* True for the first charge to each campaign. */
@@ -108,10 +109,9 @@ static size_t put_label(const struct dpot_campaign *campaign, uint32_t group, ch
         return used;
     }
     return put(text, cap, used,
-               snprintf(text + used, cap - used,
-                        "Reports to \"%s\" carry the label \"%s\" openly: it is not protected, and "
-                        "epsilon does not count it.\n",
-                        campaign->name, campaign->groups[group]));
+               "Reports to \"%s\" carry the label \"%s\" openly: it is not protected, and "
+               "epsilon does not count it.\n",
+               campaign->name, campaign->groups[group]);
 }
 
 /* What a report of a sphere is: no vector leaves the device. */
@@ -120,14 +120,12 @@ static size_t put_sphere(const struct dpot_campaign *campaign, char *text, size_
     if (!dpot_campaign_is_sphere(campaign)) {
         return used;
     }
-    return put(
-        text, cap, used,
-        snprintf(text + used, cap - used,
-                 "Reports to \"%s\" hold no vector of yours: each has its own list of %u random "
-                 "directions, drawn before your data were read, and names one of them, which may "
-                 "be any of them; epsilon %.4g says how much likelier one near yours is.\n",
-                 campaign->name, (unsigned)campaign->output.size,
-                 dpot_epsilon_to_double(campaign->epsilon_q32)));
+    return put(text, cap, used,
+               "Reports to \"%s\" hold no vector of yours: each has its own list of %u random "
+               "directions, drawn before your data were read, and names one of them, which may "
+               "be any of them; epsilon %.4g says how much likelier one near yours is.\n",
+               campaign->name, (unsigned)campaign->output.size,
+               dpot_epsilon_to_double(campaign->epsilon_q32));
 }
 
 /* What leaves the device without noise, the label, and what reports of a sphere are: a line for

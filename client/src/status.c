@@ -215,6 +215,10 @@ dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign
         .memory_bytes = work.bytes,
         .measured_us = work.measured_us,
         .work_ms = work.work_ms,
+        .n_numbers = dpot_mechanism_is_vector(campaign->mechanism)
+                         ? dpot_vector_data_dim(&campaign->vector)
+                     : dpot_campaign_is_sphere(campaign) ? campaign->domain.dim
+                                                         : campaign->domain.size,
     };
     memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
     dpot_signed_campaign_release(&revision);

@@ -21,6 +21,7 @@ dpot_status data_from_options(struct run *run, struct data *data)
     return DPOT_OK;
 }
 
+/* Whether the numbers are on one line; one before it is a header. */
 static bool is_row(const struct array *table)
 {
     return table->n_cols > 1;
@@ -29,7 +30,7 @@ static bool is_row(const struct array *table)
 static dpot_status check_table(struct run *run, const struct data *data)
 {
     const struct array *table = &data->table;
-    if (data->histogram && table->n_rows > 0 && table->n_cols != 1) {
+    if (data->histogram && table->n_rows > 0 && is_row(table)) {
         return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
                               "a histogram has one column: this file has %zu", table->n_cols);
     }
@@ -98,12 +99,28 @@ static dpot_status submit_places(const struct session *s, const struct data *dat
                                      table->n_rows, (uint32_t)(table->n_cols - n_last), outcome);
 }
 
-/* Submits a histogram or a vector, without its first `skipped` lines. */
-static dpot_status submit_numbers(const struct session *s, const struct data *data, size_t skipped,
+/* How many lines of a histogram or a vector are its header. */
+static size_t count_header_lines(const struct session *s, const struct data *data)
+{
+    struct dpot_campaign_info info = {.struct_size = sizeof info};
+    const size_t n_rows = data->table.n_rows;
+    if (is_row(&data->table)) {
+        return n_rows - 1;
+    }
+    /* The library reports what is wrong with the campaign. */
+    return dpot_client_get_campaign(s->client, s->settings.campaign, &info) == DPOT_OK &&
+                   n_rows > 1 && n_rows - 1 == info.n_numbers
+               ? 1
+               : 0;
+}
+
+/* Submits a histogram or a vector. */
+static dpot_status submit_numbers(const struct session *s, const struct data *data,
                                   enum dpot_submit_outcome *outcome)
 {
     const uint8_t *id = s->settings.campaign;
     const struct array *table = &data->table;
+    const size_t skipped = table->n_rows > 0 ? count_header_lines(s, data) : 0;
     const size_t n = (table->n_rows - skipped) * table->n_cols;
     const double *values = table->values ? table->values + skipped * table->n_cols : NULL;
     return data->histogram ? dpot_client_submit_histogram(s->client, id, values, n, outcome)
@@ -113,18 +130,7 @@ static dpot_status submit_numbers(const struct session *s, const struct data *da
 dpot_status data_submit(const struct session *s, const struct data *data,
                         enum dpot_submit_outcome *outcome)
 {
-    const size_t n_rows = data->table.n_rows;
-    if (data->points) {
-        return submit_places(s, data, outcome);
-    }
-    if (is_row(&data->table)) {
-        return submit_numbers(s, data, n_rows - 1, outcome);
-    }
-    dpot_status status = submit_numbers(s, data, 0, outcome);
-    if (status == DPOT_ERR_SHAPE && n_rows > 1) {
-        status = submit_numbers(s, data, 1, outcome);
-    }
-    return status == DPOT_ERR_SHAPE ? submit_numbers(s, data, 0, outcome) : status;
+    return data->points ? submit_places(s, data, outcome) : submit_numbers(s, data, outcome);
 }
 
 void data_release(struct data *data)

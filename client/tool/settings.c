@@ -181,10 +181,12 @@ static const char *find_mistake(const struct settings *s)
     for (size_t i = 0; i < sizeof s->pin; i++) {
         any |= s->pin[i];
     }
-    if (strncmp(s->server, "http://", 7) != 0 && strncmp(s->server, "https://", 8) != 0) {
+    const bool is_https = strncmp(s->server, "https://", 8) == 0;
+    if (!is_https && strncmp(s->server, "http://", 7) != 0) {
         return "--server must begin with https:// or http://";
     }
-    if (strchr("/", strstr(s->server, "://")[3])) { /* the NUL too */
+    const char first = s->server[is_https ? 8 : 7];
+    if (first == '/' || first == '\0') {
         return "--server has no host";
     }
     if (strlen(s->server) > SERVER_MAX) {
@@ -207,8 +209,8 @@ static dpot_status check_ca_file(struct run *run, const struct settings *s)
     }
     if (strncmp(s->server, "https://", 8) != 0) {
         return RUN_USAGE(run,
-                         "--ca-file goes with https:// and --server is \"%.200s\": leave one out",
-                         s->server);
+                         "--ca-file goes with https:// and --server begins with http://: leave one "
+                         "out");
     }
     FILE *file = fopen(s->ca_file, "rb");
     if (!file) {

@@ -269,6 +269,7 @@ struct dpot_campaign_info {
     uint64_t memory_bytes; /* for it */
     uint64_t measured_us;  /* of the steps, here, at enrolling; 0: not measured yet */
     uint32_t work_ms;      /* the work time W; 0: not measured yet */
+    uint32_t n_numbers;    /* of one vector (also on a sphere), else of a histogram */
 };
 
 /* NOT_FOUND: not enrolled. As dpot_client_enroll for stored bytes that do not verify any more. */

@@ -157,11 +157,12 @@ static const struct {
     {CURLE_OK, "the exchange ended without a status"},
 };
 
-/* Writes "HOST:PORT", or "[HOST]:PORT" of an IPv6 address. */
+/* Writes "HOST:PORT", or "[HOST]:PORT" of an IPv6 address, without a dot that ends the host. */
 static void write_peer(const char *host, size_t host_len, const char *port, size_t port_len,
                        char peer[PEER_SIZE])
 {
     const bool is_ipv6 = memchr(host, ':', host_len) != NULL;
+    host_len -= host_len > 0 && host[host_len - 1] == '.';
     (void)snprintf(peer, PEER_SIZE, "%s%.*s%s%s%.*s", is_ipv6 ? "[" : "", (int)host_len, host,
                    is_ipv6 ? "]" : "", port_len ? ":" : "", (int)port_len, port);
 }

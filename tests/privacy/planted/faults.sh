@@ -1,9 +1,9 @@
 # Faults around the draw, for planted.sh: each function names the tests that must fail (`catchers`)
 # and edits the copy of the sources.
-faults="charge_after_draw sign_in_id refund_on_409 group_by_data due_after_work horizon_by_work
-    id_drawn_again retry_with_new_draw random_bytes_by_data sync_for_large_data error_names_value
-    padding_by_report charge_by_data order_by_report pause_by_report log_line third_reading
-    refusal_by_data"
+faults="charge_after_draw id_by_data refund_on_409 group_by_data due_by_work horizon_by_work
+    id_drawn_again retry_with_new_draw random_bytes_by_data sync_by_data sentence_by_data
+    padding_by_report charge_by_data order_by_report pause_by_report log_line_by_data
+    third_reading refusal_by_data"
 
 # Adds bit() to submit.c: a bit of the data.
 give_bit() {
@@ -31,7 +31,7 @@ plant_charge_after_draw() {
     charge_durably,/'
 }
 
-plant_sign_in_id() {
+plant_id_by_data() {
     catchers="silence audit"
     after_reading 'uint8_t *last = \&s->draft.report.id[15];\
     *last = (uint8_t)((*last \& 0xfeu) | bit(\&s->data));'
@@ -50,7 +50,7 @@ plant_group_by_data() {
     after_reading 's->draft.report.group ^= s->revision.campaign.n_groups > 1 ? bit(\&s->data) : 0;'
 }
 
-plant_due_after_work() {
+plant_due_by_work() {
     catchers="silence audit"
     edit client/src/storage/journal.c \
         '/^    dpot_journal_set_due(journal, &journal->spool.slots\[slot\]);/a\
@@ -84,17 +84,18 @@ plant_random_bytes_by_data() {
     }'
 }
 
-plant_sync_for_large_data() {
+plant_sync_by_data() {
     catchers="silence"
     after_reading 'const struct dpot_filesystem *fs = s->client->config.filesystem;\
     if (s->data.n > 64) { (void)!fs->sync_directory(fs->ctx); }'
 }
 
-plant_error_names_value() {
+plant_sentence_by_data() {
     catchers="silence audit"
     after_reading 'if (bit(\&s->data)) {\
         (void)dpot_error_set(error_of(s), DPOT_OK, "a large number");\
     }'
+    edit client/src/client.c '/dpot_client_clear_error(client); .. of attempts/d'
 }
 
 plant_padding_by_report() {
@@ -126,7 +127,7 @@ plant_pause_by_report() {
         (client->journal.spool.slots[0].report.index % 2 ? 2 : 1)/'
 }
 
-plant_log_line() {
+plant_log_line_by_data() {
     catchers="silence"
     after_reading 'if (bit(\&s->data)) { (void)fputs("a large number\\n", stderr); }'
 }

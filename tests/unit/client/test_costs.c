@@ -80,6 +80,7 @@ Test(costs, the_host_learns_what_a_campaign_costs)
     dpot_client_set_work_time(client, 0);
     cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
     cr_assert_eq(dpot_client_get_campaign(client, authority.campaign.id, &info), DPOT_OK);
+    cr_assert_eq(info.n_numbers, authority.campaign.domain.size);
     cr_assert_gt(info.steps, 0);
     cr_assert_gt(info.memory_bytes, 0);
     cr_assert_geq(info.work_ms, WORK_MS);

@@ -194,6 +194,25 @@ Test(enroll, an_unknown_campaign_is_not_found)
     cr_assert_not_null(strstr(dpot_client_last_error(client), "is it still a draft?"));
 }
 
+Test(enroll, no_failure_shows_the_password_of_the_server)
+{
+    const bool is_down = true;
+    const uint8_t unknown[16] = {1, 2, 3};
+    dpot_client_close(client);
+    world.config.server_url = "https://user:s@cret@pool.example.org:8443";
+    client = world_open(&world);
+    cr_assert_eq(dpot_client_enroll(client, unknown), DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(world.network.last_url, "//user:s@cret@"));
+    cr_assert_not_null(
+        strstr(dpot_client_last_error(client), "GET https://pool.example.org:8443/v1/"), "%s",
+        dpot_client_last_error(client));
+    world.network.is_down = &is_down;
+    cr_assert_eq(dpot_client_enroll(client, unknown), DPOT_ERR_NETWORK);
+    cr_assert_not_null(
+        strstr(dpot_client_last_error(client), "GET https://pool.example.org:8443/v1/"), "%s",
+        dpot_client_last_error(client));
+}
+
 Test(enroll, importing_gives_the_id)
 {
     uint8_t id[16];

@@ -54,6 +54,15 @@ static void tear_down(void)
 
 TestSuite(submit_sphere, .init = set_up, .fini = tear_down);
 
+Test(submit_sphere, the_host_learns_how_many_numbers_a_vector_has)
+{
+    struct dpot_campaign_info info = {.struct_size = sizeof info};
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(dpot_client_get_campaign(client, authority.campaign.id, &info), DPOT_OK);
+    cr_assert_eq(info.n_numbers, DIM);
+    dpot_client_close(client);
+}
+
 Test(submit_sphere, a_report_is_charged_once_and_names_a_direction_of_its_id)
 {
     const double points[] = {1, 2, 3, -1, 0, 0}, weights[] = {1, 2};

@@ -13,15 +13,6 @@
 
 /* This file is compiled twice: with and without unsigned __int128. */
 
-Test(noise, runs_on_the_arithmetic_it_is_meant_to)
-{
-#if defined(DPOT_NO_INT128)
-    cr_assert_eq(DPOT_U128_NATIVE, 0);
-#elif defined(__SIZEOF_INT128__)
-    cr_assert_eq(DPOT_U128_NATIVE, 1);
-#endif
-}
-
 static void assert_sha256(const uint8_t *bytes, size_t len, const char *expected)
 {
     uint8_t hash[crypto_hash_sha256_BYTES];

@@ -79,15 +79,6 @@ static void assert_in_polytope(const struct bounds *bounds, const uint64_t *weig
     cr_assert_eq(sum.lo, DPOT_MASS_ONE);
 }
 
-Test(sampler, runs_on_the_arithmetic_it_is_meant_to)
-{
-#if defined(DPOT_NO_INT128)
-    cr_assert_eq(DPOT_U128_NATIVE, 0);
-#elif defined(__SIZEOF_INT128__)
-    cr_assert_eq(DPOT_U128_NATIVE, 1);
-#endif
-}
-
 Test(sampler, exponential_lower_bounds_are_bit_for_bit_the_golden_ones)
 {
     json_t *root = vectors_load("exp_lower.json");

@@ -357,6 +357,9 @@ Test(tool, an_address_that_is_none_is_a_usage_error)
     (void)snprintf(http.url, sizeof http.url, "ftp://127.0.0.1");
     cr_assert_eq(enroll(NULL), 2);
     cr_assert_not_null(strstr(err, "--server must begin with"), "%s", err);
+    (void)snprintf(http.url, sizeof http.url, "http://");
+    cr_assert_eq(enroll(NULL), 2);
+    cr_assert_not_null(strstr(err, "--server has no host"), "%s", err);
 }
 
 /* run() checks the terms of every sentence. */

@@ -99,6 +99,11 @@ Test(tool_data, only_the_form_of_a_file_is_refused_and_nothing_is_charged)
                      "%zu: %s %s", i, out, err);
     }
     cr_assert_eq(report_bytes("1\n1\n1\n1\n", 8, "--histogram", NULL), 3, "%s", err);
+    cr_assert_not_null(strstr(err, "the histogram has 4 entries"), "%s", err);
+    cr_assert_eq(report_bytes("1,1\n", 4, "--histogram", NULL), 3, "%s", err);
+    cr_assert_not_null(strstr(err, "a histogram has one column: this file has 2"), "%s", err);
+    cr_assert_eq(report_bytes("1\n1\n", 4, "--vector", NULL), 3, "%s", err);
+    cr_assert_not_null(strstr(err, "wants places or a histogram"), "%s", err);
     assert_nothing_is_charged();
 }
 
@@ -204,6 +209,37 @@ Test(tool_data, an_empty_vector_is_a_device_without_data)
     assert_json_text("outcome", "reported");
     cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
     cr_assert_eq(json_number_of("spent_epsilon"), 1);
+}
+
+/* A new device reports n numbers after the text `before`. */
+static int report_vector(const char *before, unsigned n, char separator)
+{
+    char text[1024];
+    size_t len = (size_t)snprintf(text, sizeof text, "%s", before);
+    for (unsigned i = 0; i < n; i++) {
+        text[len++] = '1';
+        text[len++] = i + 1 < n ? separator : '\n';
+    }
+    tool_forget_device();
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    return report_bytes(text, len, "--vector", NULL);
+}
+
+Test(tool_data, a_vector_has_a_header_if_it_is_one_line_too_long)
+{
+    char names[VECTOR_DIM + 1] = "";
+    memset(names, ',', VECTOR_DIM - 1);
+    names[VECTOR_DIM - 1] = '\n';
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
+    serve_posts_with(0, 0);
+    cr_assert_eq(report_vector("", VECTOR_DIM, '\n'), 0, "%s", err);
+    cr_assert_eq(report_vector("1e9\n", VECTOR_DIM, '\n'), 0, "%s", err);
+    cr_assert_eq(report_vector(names, VECTOR_DIM, ','), 0, "%s", err);
+    cr_assert_eq(report_vector("x\ny\n", VECTOR_DIM, '\n'), 3, "%s", err);
+    cr_assert_not_null(strstr(err, "the vector has 72 numbers"), "%s", err);
+    cr_assert_eq(report_vector("", VECTOR_DIM + 1, ','), 3, "%s", err);
+    cr_assert_not_null(strstr(err, "the vector has 71 numbers"), "%s", err);
+    assert_nothing_is_charged();
 }
 
 Test(tool_data, an_empty_file_of_any_name_is_a_device_without_data)
