@@ -145,7 +145,7 @@ admin() { "$bin/dpot" "$@" --server "$url" --json; }
 
 # Runs the devices of an epsilon against the open revision, and saves its pool: collect NAME
 collect() {
-    "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data "$dir/devices.csv" \
+    "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data "$dir/devices.csv" --header \
         --devices "$devices" --duplicates 0.05 --durable "$here/devices" \
         --epsilon-cap "$(awk "BEGIN { print 2 * $epsilon }")" --out "$here/$1" --json >"$here/$1.json"
     admin pool "$id" --out "$here/$1/pool.npy" >"$here/$1.pool.json"
@@ -172,7 +172,7 @@ predict() {
 # Estimates from the pool of a run and finds the cost of its reports, exactly: judge NAME CAMPAIGN
 judge() {
     "$bin/dpot" estimate --campaign "$2" --pool "$here/$1/pool.npy" --out "$here/$1/estimate.csv" --quiet --json >"$here/$1.estimate.json"
-    "$bin/dpot" evaluate --campaign "$2" --data "$dir/devices.csv" --devices "$devices" \
+    "$bin/dpot" evaluate --campaign "$2" --data "$dir/devices.csv" --header --devices "$devices" \
         --out "$here/$1/users.csv" --points-out "$here/$1/points.csv" --json >"$here/$1.cost.json"
     worst_with_people "$here/$1/points.csv" "$here/$1/population_true.csv" >"$here/$1.worst"
     w1 "$1" "$here/$1/estimate.csv" >"$here/$1.w1"
@@ -181,7 +181,7 @@ judge() {
 
 compare_in_process() {
     spec "$1" "$epsilon" >"$here/$1.spec"
-    "$bin/dpot" simulate --campaign "$here/$1.spec" --in-process --data "$dir/devices.csv" \
+    "$bin/dpot" simulate --campaign "$here/$1.spec" --in-process --data "$dir/devices.csv" --header \
         --devices "$devices" --out "$here/$1" --json >"$here/$1.json"
     judge "$1" "$here/$1.spec"
 }
@@ -257,7 +257,7 @@ SPEC
     admin campaign create "$here/circle.spec" >"$here/campaign.json"
     id=$(json "$here/campaign.json" id)
     admin campaign open "$id" >/dev/null
-    "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data "$here/devices.csv" \
+    "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data "$here/devices.csv" --header \
         --devices "$circle_devices" --out "$here/run" --json >"$here/run.json"
     admin pool "$id" --out "$here/pool.csv" --coefficients >"$here/pool.json"
     rm -f "$here/devices.csv"
@@ -355,7 +355,7 @@ SPEC
     admin campaign create "$here/$1.spec" >"$here/campaign.json"
     id=$(json "$here/campaign.json" id)
     admin campaign open "$id" >/dev/null
-    "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data "$here/devices.csv" --group-column region \
+    "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data "$here/devices.csv" --header --group-column region \
         --devices $((4 * region_devices)) --out "$here/run-$1" --json >"$here/run-$1.json"
     step "Four regions: a job deconvolves each region's $1 reports and averages them"
     admin job start barycenter --campaign "$id" support=$region_points seed=1 --wait >"$here/job.json"
@@ -368,7 +368,7 @@ SPEC
 }
 region_picture() {
     for format in png svg; do
-        "$bin/dpot" plot points --in "$here/$1.csv" --border "$top/tests/data/conus_border.csv" --title "$2" --quiet \
+        "$bin/dpot" plot points --in "$here/$1.csv" --border "$top/tests/data/conus_border.csv:lat,lon" --title "$2" --quiet \
             --out "$dir/regions-$1.$format" >/dev/null
     done
 }
@@ -435,7 +435,7 @@ fi
 # A guess that knows nothing is a report of epsilon 0, or nearly so.
 here=$dir/epsilon-$epsilon
 spec kpm 1e-9 >"$dir/guess.spec"
-"$bin/dpot" evaluate --campaign "$dir/guess.spec" --data "$dir/devices.csv" --devices "$devices" --quiet --json \
+"$bin/dpot" evaluate --campaign "$dir/guess.spec" --data "$dir/devices.csv" --header --devices "$devices" --quiet --json \
     --points-out "$dir/guess-points.csv" >"$dir/guess.cost.json"
 worst_with_people "$dir/guess-points.csv" "$here/fitted/population_true.csv" >"$dir/guess.worst"
 awk 'BEGIN { for (i = 0; i < 384; i++) print 1 / 384 }' >"$dir/guess.csv"
@@ -468,7 +468,7 @@ panel() {
 }
 
 step "Drawing"
-border=$top/tests/data/conus_border.csv
+border=$top/tests/data/conus_border.csv:lat,lon
 draw() {
     picture=$1
     shift

@@ -88,7 +88,7 @@ awk -F, '
 for sweep in n epsilon dim; do
     { echo "$sweep,no privacy,private measure,private measure in d' dimensions,noisy iterations"
       awk -F, -v sweep="$sweep" '$1 == sweep { print $2 "," $4 "," $6 "," $8 "," $10 }' table.csv; } >"$sweep.csv"
-    [ "$(awk 'END { print NR }' "$sweep.csv")" -lt 3 ] || "$bin/dpot" plot curves --in "$sweep.csv" --from-zero --log-x \
+    [ "$(awk 'END { print NR }' "$sweep.csv")" -lt 3 ] || "$bin/dpot" plot curves --in "$sweep.csv" --header --from-zero --log-x \
         --x-label "$sweep" --y-label 'cost to the records' --title 'Gaussian mixtures in R^10' --out "$sweep.png" --quiet --json >log
 done
 rm -f data.csv points.csv points.csv.json result.json log

@@ -203,7 +203,7 @@ distances() {
 do_run() {
     folder=$out/runs/$1-$2-$3
     rm -rf "$folder"
-    dpot simulate --campaign "$out/$1-$2.json" --data "$out/data-$3.csv" --devices "$users" --in-process \
+    dpot simulate --campaign "$out/$1-$2.json" --data "$out/data-$3.csv" --header --devices "$users" --in-process \
         --seed "$((seed * 1000 + $3))" --out "$folder" --quiet --json >"$out/simulate.json"
     [ "$(json accepted "$folder/results.json")" = "$users" ] ||
         fail "$(json accepted "$folder/results.json") of $users reports were accepted: see $folder/results.json" 1
@@ -314,7 +314,7 @@ awk -F, -v epsilons="$epsilons" '
 last=${epsilons##* }
 top=$(awk -v a=$lat -v b=$lon -v side=$side 'BEGIN { print a + side "," b + side }')
 for format in png svg; do
-    dpot plot curves --in "$out/curves.csv" --error-bars --from-zero --out "$out/curves.$format" --quiet --json \
+    dpot plot curves --in "$out/curves.csv" --header --error-bars --from-zero --out "$out/curves.$format" --quiet --json \
         --title "Check-ins in Austin: error of the estimate, $users users, $runs runs" \
         --x-label 'epsilon' --y-label "W1 to the true distribution (1 = side of the box, $side degrees)" >"$out/plot.json"
     dpot plot heatmap --grid ${cells}x$cells --lo $lat,$lon --hi "$top" \

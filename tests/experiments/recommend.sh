@@ -50,7 +50,7 @@ awk -F, -v methods="$methods" '
         }
     }' "$out/table.csv" >"$out/curves.csv"
 for format in png svg; do
-    "$bin/dpot" plot curves --in "$out/curves.csv" --error-bars --from-zero --quiet --json \
+    "$bin/dpot" plot curves --in "$out/curves.csv" --header --error-bars --from-zero --quiet --json \
         --title "Movies recommended under local differential privacy" --x-label epsilon \
         --y-label 'hit rate at 1' --out "$out/curves.$format" >"$out/plot.json"
 done

@@ -73,9 +73,9 @@ paste -d , ring.csv mu.csv wpm.csv kpm.csv | { echo 'position,mu,WPM,KPM'; cat; 
 } >convergence.csv
 
 for format in png svg; do
-    "$bin/dpot" plot curves --in laws.csv --from-zero --title "One measure on a ring of $size, epsilon $epsilon" \
+    "$bin/dpot" plot curves --in laws.csv --header --from-zero --title "One measure on a ring of $size, epsilon $epsilon" \
         --x-label position --y-label probability --out "laws.$format" --quiet >plot.log
-    "$bin/dpot" plot curves --in convergence.csv --log-x --log-y --title 'Algorithm 1: excess over the exact projection' \
+    "$bin/dpot" plot curves --in convergence.csv --header --log-x --log-y --title 'Algorithm 1: excess over the exact projection' \
         --x-label sweeps --y-label 'W2^2 - exact' --out "convergence.$format" --quiet >plot.log
 done
 rm -f plot.log q.csv q.json

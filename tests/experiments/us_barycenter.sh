@@ -36,7 +36,7 @@ support=48
 cells=20
 lo=24.5,-125 hi=49.4,-66.9
 labels='"white", "black", "asian", "hispanic"'
-border=tests/data/conus_border.csv
+border=tests/data/conus_border.csv:lat,lon
 
 dpot() { "$bin/dpot" "$@"; }
 
@@ -217,7 +217,7 @@ do_run() { # MECHANISM N EPSILON
     write_spec "$1" "$3" >"$out/$1-$3.json"
     [ -f "$out/people-$2.csv" ] || { draw "$2" >"$out/people.new" && mv "$out/people.new" "$out/people-$2.csv"; }
     started=$(date +%s)
-    dpot simulate --campaign "$out/$1-$3.json" --data "$out/people-$2.csv" --group-column group \
+    dpot simulate --campaign "$out/$1-$3.json" --data "$out/people-$2.csv" --header --group-column group \
         --devices $((4 * $2)) --in-process --seed "$seed" --out "$folder" --quiet --json >"$out/simulate.json"
     seconds=$(($(date +%s) - started))
     [ "$(json accepted "$folder/results.json")" = $((4 * $2)) ] ||

@@ -111,7 +111,7 @@ do_run() {
     plain=$(solve "$name-$n-plain.csv" --method non-private --epsilon 1 --simulation --seed "$run" | json data_cost)
     for epsilon in $epsilons; do
         cost=$(solve "$name-$n-$epsilon.csv" --epsilon "$epsilon" --simulation --seed $((seed * 1000 + run)) | json data_cost)
-        w2=$(dpot ot --exact --x "$name-$n-plain.csv" --y "$name-$n-$epsilon.csv" --metric euclidean --power 2 --json |
+        w2=$(dpot ot --exact --x "$name-$n-plain.csv:lat,lon" --y "$name-$n-$epsilon.csv:lat,lon" --metric euclidean --power 2 --json |
             json transport_cost)
         echo "$name,$n,$epsilon,$run,$plain,$cost,$w2"
     done >run.new
@@ -177,7 +177,7 @@ for name in "k1-$n1" "k4-$n4"; do
     for epsilon in $epsilons; do
         { tail -n +2 "$name-plain.csv"; tail -n +2 "$name-$epsilon.csv"; } >points.csv
         { awk 'NR > 1 { print 0 }' "$name-plain.csv"; awk 'NR > 1 { print 1 }' "$name-$epsilon.csv"; } >weights.csv
-        dpot plot points --in points.csv --weights weights.csv --border line.csv --value-label '1: private' \
+        dpot plot points --in points.csv --weights weights.csv --border line.csv:lat,lon --value-label '1: private' \
             --title "${name%%-*}: $support points, epsilon $epsilon; grey: without privacy" --out "map-$name-$epsilon.png" --json >plot.json
     done
 done
@@ -194,7 +194,7 @@ if [ -n "$sizes" ]; then
                 print line
             }
         }' table.csv >curve.csv
-    dpot plot curves --in curve.csv --log-x --from-zero --title "US population, k = 1, $support points" --x-label 'records' \
+    dpot plot curves --in curve.csv --header --log-x --from-zero --title "US population, k = 1, $support points" --x-label 'records' \
         --y-label 'cost to the records, squared degrees' --out curve.png --json >plot.json
 fi
 rm -f plot.json points.csv weights.csv log sample.csv

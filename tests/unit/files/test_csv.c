@@ -480,10 +480,12 @@ Test(csv, a_private_file_without_rows_is_an_array_without_rows)
 {
     struct array array;
     struct dpot_error error = {""};
-    static const char *const texts[] = {"", "\n\n", "\xEF\xBB\xBF", "# 1\n", "a,b", "a,b\n"};
-    static const size_t widths[] = {0, 0, 0, 0, 2, 2};
+    static const char *const texts[] = {"", "\n\n", "\xEF\xBB\xBF", "# 1\n", "a,b", "\na,b\n"};
+    static const size_t widths[] = {0, 0, 0, 1, 2, 2};
+    const struct array_form form = {.is_private = true, .header = ARRAY_HEADER_YES};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        cr_assert_eq(read_private("a.csv", texts[i], &array, &error), DPOT_OK, "%s", error.text);
+        const char *path = folder_write("a.csv", texts[i], strlen(texts[i]));
+        cr_assert_eq(array_read_form(path, &form, &array, &error), DPOT_OK, "%s", error.text);
         cr_assert(array.n_rows == 0 && array.n_cols == widths[i] && !array.values, "%zu", i);
         array_wipe(&array);
     }

@@ -55,6 +55,16 @@ Test(columns, every_array_takes_columns_after_the_name_of_its_file)
     expect_text("homes.csv", HOMES);
 }
 
+Test(columns, a_warning_says_which_line_is_taken_for_names_also_with_quiet)
+{
+    static struct process p;
+    process_run(&p, "convert --in homes.csv --columns 1,2 --out o.csv --quiet");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert(strstr(p.err, "warning: homes.csv: line 1 has no number"), "%s", p.err);
+    process_run(&p, "convert --in homes.csv --columns 1,2 --header --out o.csv");
+    cr_assert_str_empty(p.err);
+}
+
 Test(columns, a_choice_that_is_made_twice_is_refused)
 {
     expect_exit("convert --in homes.csv:lat --columns lon --out o.csv", 2, "chosen twice");
