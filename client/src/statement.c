@@ -82,8 +82,7 @@ static size_t put_reports(const struct dpot_client_status *s, char *text, size_t
                                s->n_dropped_lost + s->n_dropped_spool;
     return put(text, cap, used,
                "%llu report%s charged: %llu counted by the server, %llu refused by it, "
-               "%llu dropped, %llu withdrawn, %llu waiting to be sent.
-",
+               "%llu dropped, %llu withdrawn, %llu waiting to be sent.\n",
                (unsigned long long)s->n_submitted, s->n_submitted == 1 ? " was" : "s were",
                (unsigned long long)(s->n_accepted + s->n_duplicate), (unsigned long long)n_refused,
                (unsigned long long)n_dropped, (unsigned long long)s->n_dropped_withdrawn,
