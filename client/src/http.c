@@ -159,8 +159,7 @@ dpot_status dpot_http_get(dpot_client *client, const char *path, uint32_t timeou
     }
     return dpot_error_set(&client->error, dpot_http_failure(answer.status),
                           "GET %s: the server answered with HTTP status %d%s%s", shown,
-                          answer.status, dpot_http_hint(answer.status),
-                          wait);
+                          answer.status, dpot_http_hint(answer.status), wait);
 }
 
 dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t timeout_ms, uint32_t *retry_after_s)

@@ -5,8 +5,8 @@
  * be padded with blanks or enclosed in double quotes. Lines end in LF, CR LF or CR. A byte order
  * mark and empty lines are passed over. UTF-16 is refused.
  *
- * Header. The first line holds names if the form says so, or if the form names columns; a '#' before
- * them is left out.
+ * Header. The first line holds names if the form says so, or if the form names columns; a '#'
+ * before them is left out.
  *
  * Public: lines before the first row that begin with '#' are comments, of which the last names the
  * columns if it has as many fields. Without a declared header the first line is one only if it

@@ -19,7 +19,7 @@ options() {
 # bounds PROGRAM COMMAND: a refused number quotes the bounds of --help. An option whose placeholder
 # is a letter has bounds, or is a text.
 bounds() {
-    sed '/^Example:/,$d' "$dir/help" | awk '/^  --/ { option = $1; value = $2 }
+    sed '/^Example:/,$d' "$dir/help" | sed ':a; N; s/\n \{20,\}/ /; ta; P; D' | awk '/^  --/ { option = $1; value = $2 }
         /^  / && match($0, /; (from|above|at least) [^;]*$/) { print option, substr($0, RSTART + 2); option = "" }
         /^  --/ && option && value ~ /^([A-Za-z]|PX|BYTES)$/ && NF > 2 { print option, "?" value }' >"$dir/ranges"
     while read -r option range <&4; do
