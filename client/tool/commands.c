@@ -60,7 +60,7 @@ static dpot_status fetch_campaign(struct session *s, struct run *run)
 static void warn_of_ceiling(const struct run *run, const struct session *s)
 {
     struct dpot_client_status status = {.struct_size = sizeof status};
-    if (!run->is_quiet && s->settings.accountant == DPOT_ACCOUNTANT_BASIC &&
+    if (s->settings.accountant == DPOT_ACCOUNTANT_BASIC &&
         dpot_client_get_status(s->client, &status) == DPOT_OK &&
         status.campaign_epsilon_cap < s->settings.campaign_cap) {
         run_warn(run,
@@ -218,7 +218,7 @@ static void print_submitted(const struct run *run, const struct session *s,
 static void warn_of_drops(const struct run *run, const struct session *s, uint64_t n_dropped_before)
 {
     const uint64_t n = count_spool_drops(s->client) - n_dropped_before;
-    if (n > 0 && !run->is_quiet) {
+    if (n > 0) {
         run_warn(run,
                  "the queue is full (--max-spool %llu): reports that waited were dropped: %llu. "
                  "What they cost stays spent",
