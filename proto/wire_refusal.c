@@ -45,12 +45,11 @@ static bool take(struct reader *r, char sign)
     return is_there;
 }
 
-/* Copies a string; "" if it has escapes or does not fit into `size`. */
+/* Copies a string; "?" if it has escapes or does not fit into `size`, which is 2 at least. */
 static bool read_string(struct reader *r, char *text, size_t size)
 {
     size_t len = 0;
     bool is_plain = true;
-    text[0] = '\0';
     if (!take(r, '"')) {
         return false;
     }
@@ -71,18 +70,22 @@ static bool read_string(struct reader *r, char *text, size_t size)
         return false;
     }
     r->at++;
-    if (is_plain && len < size) {
-        memcpy(text, begin, len);
-        text[len] = '\0';
+    if (!is_plain || len >= size) {
+        begin = "?";
+        len = 1;
     }
+    memcpy(text, begin, len);
+    text[len] = '\0';
     return true;
 }
 
-/* `seen` has a bit for each member that was read. */
+/* `seen` has a bit for each member that was read. A name with an escape may be one of them. */
 static bool read_member(struct reader *r, struct dpot_refusal *refusal, unsigned *seen)
 {
-    char name[NAME_SIZE], unknown[1];
-    if (!read_string(r, name, sizeof name) || !take(r, ':')) {
+    const char *begin = r->at;
+    char name[NAME_SIZE], unknown[2];
+    if (!read_string(r, name, sizeof name) || memchr(begin, '\\', (size_t)(r->at - begin)) ||
+        !take(r, ':')) {
         return false;
     }
     for (size_t i = 0; i < N_MEMBERS; i++) {
@@ -131,13 +134,14 @@ bool dpot_wire_refusal_names(const struct dpot_refusal *refusal, const uint8_t b
            memcmp(named, batch, sizeof named) == 0;
 }
 
-dpot_status dpot_wire_refusal_encode(dpot_status status, const uint8_t batch[DPOT_HASH_LEN],
-                                     struct dpot_buf *out)
+dpot_status dpot_wire_refusal_encode(dpot_status status, const char *closed,
+                                     const uint8_t batch[DPOT_HASH_LEN], struct dpot_buf *out)
 {
     char text[256], hex[2 * DPOT_HASH_LEN + 1];
     dpot_hex_encode(hex, batch, DPOT_HASH_LEN);
-    const int len =
-        snprintf(text, sizeof text, "{\"error\":\"refused\",\"status\":\"%s\",\"batch\":\"%s\"}",
-                 dpot_status_name(status), hex);
+    const int len = snprintf(text, sizeof text,
+                             "{\"error\":\"refused\",\"status\":\"%s\",\"batch\":\"%s\"%s%s%s}",
+                             dpot_status_name(status), hex, closed ? ",\"closed\":\"" : "",
+                             closed ? closed : "", closed ? "\"" : "");
     return dpot_buf_append(out, text, (size_t)len);
 }

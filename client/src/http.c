@@ -32,9 +32,16 @@ dpot_status dpot_http_failure(int http_status)
 
 const char *dpot_http_hint(int http_status)
 {
-    return http_status >= 300 && http_status < 400
-               ? ", a redirect, which is not followed (give the URL that it leads to)"
-               : "";
+    switch (http_status) {
+    case 301:
+    case 302:
+    case 303:
+    case 307:
+    case 308:
+        return ", a redirect, which is not followed (give the URL that it leads to)";
+    default:
+        return http_status < 400 ? ", an unexpected answer" : "";
+    }
 }
 
 static dpot_status take_body(void *sink, const void *data, size_t len)

@@ -37,7 +37,7 @@ DPOT_WARN_UNUSED dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t 
 /* The dpot status of an HTTP status that is not a success. */
 dpot_status dpot_http_failure(int http_status);
 
-/* What to add to a sentence about it: ", a redirect, ..." or "". */
+/* What to add to a sentence about it: ", a redirect, ...", for instance, or "". */
 const char *dpot_http_hint(int http_status);
 
 #endif

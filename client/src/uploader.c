@@ -45,25 +45,27 @@ enum action {
 struct row {
     int http_status;
     enum action action;
-    const char *dropping; /* how "status" in a refusal that may drop begins; NULL: none may */
+    const char *dropping[4]; /* "status" in dpotd's refusals that drop; none: no answer does */
 };
 static const struct row rows[] = {
-    {202, ACTION_RECEIPT, NULL},
-    {400, ACTION_DROP_MALFORMED, "DPOT_ERR_"},
-    {413, ACTION_DROP_MALFORMED, "DPOT_ERR_TOO_LARGE"},
-    {409, ACTION_DROP_CLOSED, "DPOT_ERR_CLOSED"},
-    {410, ACTION_NEW_KEYS, NULL},
-    {401, ACTION_DEFER, NULL},
-    {403, ACTION_DEFER, NULL},
-    {404, ACTION_DEFER, NULL},
-    {408, ACTION_PAUSE, NULL},
-    {429, ACTION_PAUSE, NULL},
+    {202, ACTION_RECEIPT, {NULL}},
+    {400,
+     ACTION_DROP_MALFORMED,
+     {"DPOT_ERR_MALFORMED", "DPOT_ERR_VERSION", "DPOT_ERR_SIGNATURE", "DPOT_ERR_RANGE"}},
+    {413, ACTION_DROP_MALFORMED, {"DPOT_ERR_TOO_LARGE"}},
+    {409, ACTION_DROP_CLOSED, {"DPOT_ERR_CLOSED"}},
+    {410, ACTION_NEW_KEYS, {NULL}},
+    {401, ACTION_DEFER, {NULL}},
+    {403, ACTION_DEFER, {NULL}},
+    {404, ACTION_DEFER, {NULL}},
+    {408, ACTION_PAUSE, {NULL}},
+    {429, ACTION_PAUSE, {NULL}},
 };
 
 /* A status that is not in the table keeps the report; from 500 on the server backs off. */
 static const struct row *find_row(int http_status)
 {
-    static const struct row server = {0, ACTION_PAUSE, NULL}, other = {0, ACTION_DEFER, NULL};
+    static const struct row server = {0, ACTION_PAUSE, {NULL}}, other = {0, ACTION_DEFER, {NULL}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (rows[i].http_status == http_status) {
             return &rows[i];
@@ -232,19 +234,32 @@ static bool is_stray_receipt(const struct dpot_http_answer *answer, size_t len)
            len <= DPOT_HASH_LEN;
 }
 
-/* Defers unless the answer is dpotd's refusal of the POST that was sent: JSON, with the status that
- * goes with the HTTP status, and the digest, which nobody knows who has not seen the POST. True:
- * the report is kept. */
+/* Whether dpotd gives this "status" with this HTTP status. */
+static bool is_status_of(const struct row *row, const struct dpot_refusal *refusal)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < sizeof row->dropping / sizeof row->dropping[0]; i++) {
+        is_found |= row->dropping[i] && strcmp(refusal->status, row->dropping[i]) == 0;
+    }
+    return is_found;
+}
+
+/* Defers unless the answer is dpotd's refusal of the POST that was sent: JSON, with a status that
+ * goes with the HTTP status, the digest, which nobody knows who has not seen the POST, and with 409
+ * what was closed. True: the report is kept. */
 static bool keep_unproven(struct pump *pump, struct dpot_slot *slot,
                           const struct dpot_http_answer *answer, const struct dpot_refusal *refusal)
 {
-    const char *dropping = find_row(answer->status)->dropping;
-    if (!answer->is_json || strncmp(refusal->status, dropping, strlen(dropping)) != 0) {
+    const struct row *row = find_row(answer->status);
+    if (!answer->is_json || !is_status_of(row, refusal)) {
         dpot_pump_defer_foreign(pump, slot, answer->status, "something else");
     } else if (refusal->batch[0] == '\0') {
         dpot_pump_defer_unread(pump, slot, answer->status);
     } else if (!dpot_wire_refusal_names(refusal, pump->digest)) {
         dpot_pump_defer_other_batch(pump, slot, answer->status);
+    } else if (row->action == ACTION_DROP_CLOSED && strcmp(refusal->closed, "revision") != 0 &&
+               strcmp(refusal->closed, "round") != 0) {
+        dpot_pump_defer_foreign(pump, slot, answer->status, "something else");
     } else {
         return false;
     }

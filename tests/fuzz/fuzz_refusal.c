@@ -29,9 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     require_plain(refusal.server_time, sizeof refusal.server_time);
     require(!dpot_wire_refusal_names(&refusal, digest)); /* nothing holds its own hash */
     dpot_buf_init(&again, 1024, NULL);
-    require(dpot_wire_refusal_encode(DPOT_ERR_CLOSED, digest, &again) == DPOT_OK);
+    require(dpot_wire_refusal_encode(DPOT_ERR_CLOSED, "round", digest, &again) == DPOT_OK);
     require(dpot_wire_refusal_decode(again.data, again.len, &refusal));
-    require(dpot_wire_refusal_names(&refusal, digest));
+    require(dpot_wire_refusal_names(&refusal, digest) && strcmp(refusal.closed, "round") == 0);
     dpot_buf_release(&again);
     return 0;
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void test_answer_refuse(struct test_answer *answer, int http_status,
-                        const struct dpot_http_request *request)
+static void refuse(struct test_answer *answer, int http_status, const char *closed,
+                   const struct dpot_http_request *request)
 {
     uint8_t digest[DPOT_HASH_LEN];
     struct dpot_buf body;
@@ -17,13 +17,19 @@ void test_answer_refuse(struct test_answer *answer, int http_status,
                                                     : DPOT_ERR_MALFORMED;
     dpot_buf_init(&body, sizeof answer->body, NULL);
     dpot_wire_batch_digest(request->body, request->body_len, digest);
-    if (dpot_wire_refusal_encode(status, digest, &body) == DPOT_OK) {
+    if (dpot_wire_refusal_encode(status, closed, digest, &body) == DPOT_OK) {
         memcpy(answer->body, body.data, body.len);
     }
     answer->status = http_status;
     answer->content_type = "application/json";
     answer->body_len = body.len;
     dpot_buf_release(&body);
+}
+
+void test_answer_refuse(struct test_answer *answer, int http_status,
+                        const struct dpot_http_request *request)
+{
+    refuse(answer, http_status, http_status == 409 ? "revision" : NULL, request);
 }
 
 /* Before the brace at the end. */
@@ -61,7 +67,8 @@ static void answer_request(struct test_transport *t, const struct dpot_http_requ
         const struct test_script *row = &t->script[t->script_used++];
         play(row, answer);
         if (row->is_refusal) {
-            test_answer_refuse(answer, row->status, request);
+            const bool is_closed = row->status == 409 && !row->body;
+            refuse(answer, row->status, is_closed ? "revision" : NULL, request);
             add_members(answer, row->body);
         }
     }

@@ -19,7 +19,7 @@ struct test_answer {
     uint8_t body[TEST_ANSWER_BODY_MAX];
 };
 
-/* Refuses the request as dpotd does once it has read the body. */
+/* Refuses the request as dpotd does once it has read the body; 409: the revision is closed. */
 void test_answer_refuse(struct test_answer *answer, int http_status,
                         const struct dpot_http_request *request);
 
@@ -34,7 +34,7 @@ struct test_script {
     uint32_t retry_after_s;
     const char *content_type; /* NULL: none */
     const char *body;         /* text, NULL: none */
-    bool is_refusal; /* as dpotd refuses this very request with `status`; `body` has more members */
+    bool is_refusal; /* as dpotd refuses this very request; `body`: members instead of "closed" */
     bool reaches_server; /* the server receives the request although its answer is replaced */
 };
 

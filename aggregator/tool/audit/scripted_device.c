@@ -25,12 +25,12 @@ static dpot_status answer_report(const struct scripted_device_answer *answer,
     response->status = answer->http_status;
     dpot_buf_init(&receipt, RECEIPT_BYTES_MAX, NULL);
     dpot_wire_batch_digest(request->body, request->body_len, batch);
+    const bool is_closed = answer->http_status == 409;
     dpot_status status =
         answer->http_status == 202
             ? dpot_wire_receipt_encode(&answer->receipt, 1, batch, &receipt)
-            : dpot_wire_refusal_encode(answer->http_status == 409 ? DPOT_ERR_CLOSED
-                                                                  : DPOT_ERR_MALFORMED,
-                                       batch, &receipt);
+            : dpot_wire_refusal_encode(is_closed ? DPOT_ERR_CLOSED : DPOT_ERR_MALFORMED,
+                                       is_closed ? "revision" : NULL, batch, &receipt);
     if (status == DPOT_OK) {
         status = request->on_body(request->sink, receipt.data, receipt.len);
     }

@@ -122,8 +122,11 @@ static dpot_status take_reports(const struct in_process_connection *connection, 
     ingest_batch(&connection->ingest, id, request->body, request->body_len, &receipt, &result);
     response->retry_after_s = result.retry_after_s;
     if (result.verdict != INGEST_ACCEPTED) {
+        const char *closed = result.verdict != INGEST_CLOSED ? NULL
+                             : result.over_ms != 0           ? "round"
+                                                             : "revision";
         const dpot_status refused =
-            dpot_wire_refusal_encode(result.status, result.digest, &receipt);
+            dpot_wire_refusal_encode(result.status, closed, result.digest, &receipt);
         if (refused != DPOT_OK) {
             dpot_buf_release(&receipt);
             return refused;

@@ -134,6 +134,21 @@ static void put_content_type(CURL *easy, struct dpot_http_response *response)
     }
 }
 
+/* Seconds, from a number or a date. A number too large for libcurl, which reads it as none, is the
+ * longest wait. */
+static uint32_t find_retry_after(CURL *easy)
+{
+    curl_off_t wait_s = 0;
+    struct curl_header *header = NULL;
+    (void)curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
+    if (wait_s <= 0 &&
+        curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+        const char *number = header->value + strspn(header->value, "0");
+        wait_s = strspn(number, "0123456789") > 18 ? UINT32_MAX : 0;
+    }
+    return wait_s <= 0 ? 0 : wait_s > UINT32_MAX ? UINT32_MAX : (uint32_t)wait_s;
+}
+
 /* What failed, in words for people. For the rest the text of DPOT_ERR_NETWORK suffices. */
 static const struct {
     CURLcode result;
@@ -256,7 +271,6 @@ static dpot_status read_answer(const struct curl_transport *t, CURLcode result,
 {
     CURL *easy = t->easy;
     long status = 0;
-    curl_off_t retry_after_s = 0;
     if (result != CURLE_OK) {
         if (x->status != DPOT_OK) {
             return x->status;
@@ -265,12 +279,9 @@ static dpot_status read_answer(const struct curl_transport *t, CURLcode result,
         return result == CURLE_OUT_OF_MEMORY ? DPOT_ERR_MEMORY : DPOT_ERR_NETWORK;
     }
     (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-    (void)curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after_s);
     x->response->status = (int)status;
     put_content_type(easy, x->response);
-    x->response->retry_after_s = retry_after_s <= 0           ? 0
-                                 : retry_after_s > UINT32_MAX ? UINT32_MAX
-                                                              : (uint32_t)retry_after_s;
+    x->response->retry_after_s = find_retry_after(easy);
     if (status == 0) {
         put_reason(t, CURLE_OK, x->request->url, x->response);
     }

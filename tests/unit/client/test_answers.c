@@ -167,6 +167,8 @@ static void serve_refusal(void *ctx, const struct dpot_http_request *request,
         (size_t)snprintf((char *)answer->body, sizeof answer->body, refusal_format, hex);
 }
 
+#define CLOSED "{\"status\":\"DPOT_ERR_CLOSED\",\"closed\":\"revision\",\"batch\":\"%s\""
+
 static const int dropping[] = {400, 409, 413};
 #define N_DROPPING (sizeof dropping / sizeof dropping[0])
 #define OTHER "6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a"
@@ -207,6 +209,7 @@ Test(answers, a_refusal_of_another_batch_than_was_sent_deletes_nothing)
         "{\"error\":\"x\",\"status\":\"%s\",\"batch\":\"" OTHER "\"}",
         " { \"batch\" :\n \"" OTHER "\" ,\t\"status\":\"%s\" } ",
         "{\"status\":\"%s\",\"batch\":\"6f3b\"}",
+        "{\"status\":\"%s\",\"batch\":\"" OTHER "0f\"}", /* too long for a digest */
     };
     dpot_client *client = with_report();
     for (size_t j = 0; j < sizeof bodies / sizeof bodies[0]; j++) {
@@ -220,7 +223,6 @@ Test(answers, a_refusal_of_a_body_that_was_not_read_deletes_nothing)
     static const char *const bodies[] = {
         "{\"error\":\"the body is larger than 9 bytes\",\"status\":\"%s\"}",
         "{\"error\":\"\",\"status\":\"%s\",\"batch\":\"\"}",
-        "{\"status\":\"%s\",\"batch\":\"" OTHER "0\"}", /* too long for a digest */
     };
     dpot_client *client = with_report();
     for (size_t j = 0; j < sizeof bodies / sizeof bodies[0]; j++) {
@@ -272,7 +274,8 @@ Test(answers, a_refusal_of_the_batch_that_was_sent_drops_it)
 {
     static const char *const formats[] = {
         "{\"error\":\"x\",\"status\":\"DPOT_ERR_SIGNATURE\",\"batch\":\"%s\"}",
-        "{\"x\":\"\\\"batch\\\":\", \"batch\" :\n\"%s\",\"status\":\"DPOT_ERR_CLOSED\"}\n",
+        "{\"x\":\"\\\"batch\\\":\", \"batch\" :\n\"%s\",\"status\":\"DPOT_ERR_CLOSED\","
+        "\"closed\":\"revision\"}\n",
         "{\"status\":\"DPOT_ERR_TOO_LARGE\",\"batch\":\"%s\"}"};
     static const char *const types[] = {"application/json", NULL,
                                         "Application/JSON; charset=utf-8"};
@@ -303,9 +306,17 @@ Test(answers, a_refusal_with_the_right_batch_and_another_status_deletes_nothing)
         {413, json, "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}"},
         {400, json, "{\"status\":\"OK\",\"batch\":\"%s\"}"},
         {400, json, "{\"batch\":\"%s\"}"},
-        {409, "text/plain", "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}"},
-        {409, "application/jsonp", "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}"},
-        {409, json, "({\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"})"},
+        {400, json, "{\"status\":\"DPOT_ERR_\",\"batch\":\"%s\"}"},
+        {400, json, "{\"status\":\"DPOT_ERR_MALFORMED_\",\"batch\":\"%s\"}"},
+        {400, json, "{\"status\":\"DPOT_ERR_TOO_LARGE\",\"batch\":\"%s\"}"},
+        {400, json, "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\",\"closed\":\"revision\"}"},
+        {409, json, "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}"},
+        {409, json, "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\",\"closed\":\"junk\"}"},
+        {409, json, CLOSED ",\"b\\u0061tch\":\"" OTHER "\"}"}, /* twice */
+        {409, json, CLOSED ",\"cl\\u006fsed\":\"round\"}"},
+        {409, "text/plain", CLOSED "}"},
+        {409, "application/jsonp", CLOSED "}"},
+        {409, json, "(" CLOSED "})"},
     };
     dpot_client *client = with_report();
     test_transport_init(&world.network, serve_refusal, &world);
@@ -346,7 +357,7 @@ Test(answers, a_refusal_that_was_replayed_deletes_nothing)
     dpot_client *client = with_report();
     test_transport_init(&world.network, serve_refusal, &world);
     refusal_status = 409;
-    refusal_format = "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}";
+    refusal_format = CLOSED "}";
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
     cr_assert_eq(world_status(client).n_dropped_closed, 1);
     world.clock.now_ms += DAY_MS;
@@ -354,8 +365,8 @@ Test(answers, a_refusal_that_was_replayed_deletes_nothing)
     authority_sign(&authority);
     cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
-    static char old[128];
-    (void)snprintf(old, sizeof old, "{\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"%s\"}", OTHER);
+    static char old[160];
+    (void)snprintf(old, sizeof old, CLOSED "}", OTHER);
     refusal_format = old;
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
     cr_assert_eq(world_status(client).n_pending, 1);
@@ -448,6 +459,10 @@ Test(answers, a_redirect_is_not_followed_and_named)
     test_transport_script(&world.network, (struct test_script){.status = 307});
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
     assert_says(client, "a redirect, which is not followed (give the URL that it leads to)");
+    world.clock.now_ms += HOUR_MS + 1;
+    test_transport_script(&world.network, (struct test_script){.status = 304});
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
+    assert_says(client, "HTTP status 304, an unexpected answer");
     cr_assert_eq(world_status(client).n_pending, 1);
     dpot_client_close(client);
 }

@@ -24,6 +24,9 @@ static void server(void *ctx, const struct dpot_http_request *request, struct te
     } else if (strcmp(request->url, "/busy") == 0) {
         answer->status = 503;
         answer->retry_after_s = 17;
+    } else if (strcmp(request->url, "/very-busy") == 0) {
+        answer->status = 503; /* the server writes what is here as the lines of the head */
+        answer->content_type = "text/plain\r\nRetry-After: 99999999999999999999999";
     } else if (strcmp(request->url, "/page") == 0) {
         answer->status = 409;
         answer->content_type = "text/html; charset=utf-8; and much more than there is any room for";
@@ -122,6 +125,8 @@ Test(curl, any_http_status_is_an_answer)
     cr_assert_eq(get("/busy", &response), DPOT_OK);
     cr_assert_eq(response.status, 503);
     cr_assert_eq(response.retry_after_s, 17);
+    cr_assert_eq(get("/very-busy", &response), DPOT_OK);
+    cr_assert_eq(response.retry_after_s, UINT32_MAX);
 }
 
 Test(curl, a_redirect_is_not_followed)
