@@ -137,10 +137,10 @@ static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id
                                 "charged",
                                 hex);
     } else if (status == DPOT_ERR_NOT_FOUND) {
+        const struct dpot_error got = client->error; /* the URL without its password */
         status = dpot_error_set(&client->error, status,
-                                "%s has no open campaign %s (HTTP status 404): is the ID right, "
-                                "and is it still a draft?",
-                                client->server_url, hex);
+                                "%s: no such campaign: is the ID right, and is it still a draft?",
+                                got.text);
     }
     dpot_buf_release(&body);
     return status;
