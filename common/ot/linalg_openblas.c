@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* OpenBLAS sizes are int: larger ones go to the portable backend. */
@@ -107,30 +108,49 @@ static void settle(void)
 
 /* ---- loading ---- */
 
-/* OpenBLAS starts its threads while it is loaded, and where one is refused (a limit of processes, a
- * small address space) it raises SIGINT, which would end the program before main(). It is ignored
- * meanwhile: OpenBLAS says which limit it met, and one thread is all that is used here. The first
+/* OpenBLAS starts a thread for each processor while it is loaded. In a small address space they take
+ * what others need, or ask again and again without end. One thread is all that is used here: while
+ * the libraries' constructors run, the entry OPENBLAS_NUM_THREADS of the environment is 1, in the
+ * place of PATH where it has none. Without either, a thread that is refused (a limit of processes)
+ * raises SIGINT, which would end the program before main(): it is ignored meanwhile. The first
  * function runs before the constructors of libraries, the second after them. */
 #if defined(__ELF__) && !DPOT_IS_SANITIZED
+static char one_thread[] = "OPENBLAS_NUM_THREADS=1";
+static char **replaced, *entry_before;
 static struct sigaction interrupt_before;
 
-static void ignore_interrupt(int argc, char **argv, char **environment)
+static void prepare_loading(int argc, char **argv, char **environment)
 {
     struct sigaction ignored = {.sa_handler = SIG_IGN};
     (void)argc;
     (void)argv;
-    (void)environment;
     (void)sigaction(SIGINT, &ignored, &interrupt_before);
+    for (char **entry = environment; *entry; entry++) {
+        const bool is_own = strncmp(*entry, one_thread, sizeof one_thread - 2) == 0;
+        if (is_own || strncmp(*entry, "PATH=", 5) == 0) {
+            replaced = entry;
+        }
+        if (is_own) {
+            break;
+        }
+    }
+    if (replaced) {
+        entry_before = *replaced;
+        *replaced = one_thread;
+    }
 }
 
-__attribute__((constructor)) static void restore_interrupt(void)
+__attribute__((constructor)) static void restore(void)
 {
+    if (replaced) {
+        *replaced = entry_before;
+    }
     (void)sigaction(SIGINT, &interrupt_before, NULL);
 }
 
 __attribute__((section(".preinit_array"),
                used)) static void (*const before_libraries)(int, char **,
-                                                            char **) = ignore_interrupt;
+                                                            char **) = prepare_loading;
 #endif
 
 const struct dpot_linalg *dpot_linalg_openblas(void)

@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <time.h>
 
 struct rig rig;
 struct tokens tokens;
@@ -42,6 +43,24 @@ void http_use_writer(void (*on_committed)(void *ctx, size_t n), void *ctx)
         .store = rig.store, .max_reports = 5000, .on_committed = on_committed, .ctx = ctx};
     writer_close(rig.ingest.writer);
     cr_assert_eq(writer_open(&writer_config, &rig.ingest.writer, NULL), DPOT_OK);
+}
+
+atomic_bool has_committed, may_answer;
+
+void wait_for(const atomic_bool *flag)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    for (int i = 0; i < 12000 && !atomic_load(flag); i++) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+void hold_until_released(void *ctx, size_t n)
+{
+    (void)ctx;
+    (void)n;
+    atomic_store(&has_committed, true);
+    wait_for(&may_answer);
 }
 
 void http_set_up(void)

@@ -7,6 +7,7 @@
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/http_client.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define TOKEN "let-me-in"
@@ -37,6 +38,13 @@ void http_set_up(void);
 /* Replaces the writer by one with a hook between commits and answers. Call it before any
  * request. */
 void http_use_writer(void (*on_committed)(void *ctx, size_t n), void *ctx);
+
+/* Such a hook: holds every answer after its commit until may_answer. */
+extern atomic_bool has_committed, may_answer;
+void hold_until_released(void *ctx, size_t n);
+
+/* For a minute at most, so that a failed test ends. */
+void wait_for(const atomic_bool *flag);
 
 void http_tear_down(void);
 int request(const char *method, const char *path, const char *token, const void *body, size_t len);

@@ -150,25 +150,6 @@ Test(http_crowd, heads_and_bodies_that_never_end_give_way)
 
 /* ---- closing ---- */
 
-static atomic_bool has_committed, may_answer;
-
-/* For a minute at most, so that a failed test ends. */
-static void wait_for(const atomic_bool *flag)
-{
-    const struct timespec pause_a_little = {.tv_nsec = 5000000};
-    for (int i = 0; i < 12000 && !atomic_load(flag); i++) {
-        (void)nanosleep(&pause_a_little, NULL);
-    }
-}
-
-static void hold_until_released(void *ctx, size_t n)
-{
-    (void)ctx;
-    (void)n;
-    atomic_store(&has_committed, true);
-    wait_for(&may_answer);
-}
-
 static void *post_batch(void *ctx)
 {
     struct http_reply reply;
