@@ -444,8 +444,7 @@ static dpot_status open_log(struct service *s, struct dpot_error *error)
     const int fd = fileno(s->hooks.log_stream ? s->hooks.log_stream : stderr);
     if (log_sink_open(fd, s->log.clock, &s->log.sink) != DPOT_OK) {
         return dpot_error_set(error, DPOT_ERR_MEMORY,
-                              "the thread that writes the log did not start: allow more memory "
-                              "(ulimit -v) or threads (ulimit -u, the container's limit)");
+                              "the thread that writes the log did not start: " DPOT_MORE_THREADS);
     }
     return DPOT_OK;
 }

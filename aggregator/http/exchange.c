@@ -142,12 +142,12 @@ static void check_head(struct exchange *x, struct MHD_Connection *connection)
 {
     const char *allow = NULL;
     const char *ambiguity = head_find_ambiguity(connection, &x->line);
-    const char *path = head_find_path(x->request.path);
-    if (ambiguity || !path) {
+    bool is_served = true;
+    x->request.path = head_find_path(x->request.path, &is_served);
+    if (ambiguity || !is_served) {
         refuse_head(x, 400, ambiguity ? ambiguity : "the address names no host, or a user");
         return;
     }
-    x->request.path = path;
     if (head_has_chunks(connection)) {
         refuse_head(x, 411, "the body comes in chunks: send it with its Content-Length");
         return;

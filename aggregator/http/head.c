@@ -77,6 +77,7 @@ static bool is_line_end(const char *at)
 static const char bad_line[] =
     "a header holds a control character, or its line does not end with CR LF";
 static const char bad_end[] = "the head does not end with CR LF CR LF";
+static const char no_name[] = "a line of the head has no name before its colon, or begins with NUL";
 static const char bad_request_line[] =
     "the first line is not METHOD ADDRESS VERSION, with single blanks between them, and CR LF";
 
@@ -85,7 +86,9 @@ static enum MHD_Result check_header(void *ctx, enum MHD_ValueKind kind, const ch
 {
     struct head *head = ctx;
     (void)kind;
-    if (!is_token(name, name_len)) {
+    if (name_len == 0) {
+        head->fault = no_name;
+    } else if (!is_token(name, name_len)) {
         head->fault =
             "the name of a header is no token: put no blank before it or before its colon";
     } else if (!value || !follows(name, name_len, value)) {
@@ -154,8 +157,10 @@ const char *head_find_ambiguity(struct MHD_Connection *connection, const struct 
         return bad_request_line;
     }
     (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, check_header, &head);
-    if (!head.fault && head.end + 4 != line->method + head_size(connection)) {
-        head.fault = head.is_first ? bad_request_line : bad_end;
+    const char *end = line->method + head_size(connection);
+    if (!head.fault && head.end + 4 != end) {
+        /* The library takes a line without a name for the empty one that ends the head. */
+        head.fault = head.is_first ? bad_request_line : head.end + 4 < end ? no_name : bad_end;
     }
     return head.fault ? head.fault : find_contradiction(connection, &head);
 }
@@ -165,7 +170,7 @@ bool head_has_blank(const char *address)
     return has_control(address, strlen(address)) || strpbrk(address, " \t") != NULL;
 }
 
-const char *head_find_path(const char *address)
+const char *head_find_path(const char *address, bool *is_served)
 {
     static const char *const schemes[] = {"http://", "https://"};
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
@@ -173,8 +178,8 @@ const char *head_find_path(const char *address)
         if (strncasecmp(address, schemes[i], len) == 0) {
             const char *authority = address + len;
             const size_t authority_len = strcspn(authority, "/");
-            const char *path = authority[authority_len] ? authority + authority_len : "/";
-            return authority_len == 0 || memchr(authority, '@', authority_len) ? NULL : path;
+            *is_served = authority_len > 0 && !memchr(authority, '@', authority_len);
+            return authority[authority_len] ? authority + authority_len : "/";
         }
     }
     return address;

@@ -29,9 +29,9 @@ bool head_has_chunks(struct MHD_Connection *connection);
 bool head_has_blank(const char *address);
 
 /* The path of an address: itself, or what follows the authority of "http://HOST:PORT/PATH"
- * (absolute form, RFC 9112, 3.2.2), whatever host that names; "/" if nothing does. NULL: the
- * authority is empty or names a user. */
-const char *head_find_path(const char *address);
+ * (absolute form, RFC 9112, 3.2.2), whatever host that names; "/" if nothing does. Sets is_served
+ * to false where the authority is empty or names a user. */
+const char *head_find_path(const char *address, bool *is_served);
 
 /* The value of a header; NULL: absent. */
 const char *head_value(struct MHD_Connection *connection, const char *name);

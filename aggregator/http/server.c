@@ -145,7 +145,8 @@ static dpot_status start(struct server *server, struct dpot_error *error)
                             &server->linger);
     }
     if (status != DPOT_OK) {
-        return dpot_error_set(error, status, "starting a thread failed: free memory");
+        return dpot_error_set(error, status,
+                              "a thread of the HTTP server did not start: " DPOT_MORE_THREADS);
     }
     server->daemon = start_daemon(server);
     if (server->daemon) {
@@ -157,9 +158,8 @@ static dpot_status start(struct server *server, struct dpot_error *error)
                      "the HTTP server did not start: check that tls.cert and tls.key are a "
                      "PEM certificate and its key")
                : dpot_error_set(error, DPOT_ERR_MEMORY,
-                                "the HTTP server did not start: free memory (ulimit -v), allow "
-                                "more threads (ulimit -u, the container's limit) or lower "
-                                "limits.threads");
+                                "the HTTP server did not start: " DPOT_MORE_THREADS
+                                ", or lower limits.threads");
 }
 
 dpot_status server_open(const struct server_config *config, struct server **server,

@@ -340,7 +340,8 @@ dpot_status runner_open(const struct runner_config *config, struct runner **runn
         job_checkpoint_sweep(config->checkpoint_folder, config->source.store);
     }
     if (status == DPOT_OK && pthread_create(&r->thread, NULL, run_worker, r) != 0) {
-        status = dpot_error_set(error, DPOT_ERR_MEMORY, "the system gives no thread for jobs");
+        status = dpot_error_set(error, DPOT_ERR_MEMORY,
+                                "the thread for jobs did not start: " DPOT_MORE_THREADS);
     }
     if (status != DPOT_OK) {
         free_runner(r);

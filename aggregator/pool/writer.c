@@ -238,7 +238,8 @@ dpot_status writer_open(const struct writer_config *config, struct writer **writ
     (void)pthread_mutex_init(&w->mutex, NULL);
     if (pthread_create(&w->thread, NULL, run, w) != 0) {
         destroy(w);
-        return dpot_error_set(error, DPOT_ERR_MEMORY, "starting the writer failed: free memory");
+        return dpot_error_set(error, DPOT_ERR_MEMORY,
+                              "the thread that writes the store did not start: " DPOT_MORE_THREADS);
     }
     *writer = w;
     return DPOT_OK;

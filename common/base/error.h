@@ -13,6 +13,10 @@
 /* The plural s: "%zu report%s", n, DPOT_S(n). */
 #define DPOT_S(n) ((n) == 1 ? "" : "s")
 
+/* What to do where a thread is refused. */
+#define DPOT_MORE_THREADS                                                                          \
+    "allow more threads (ulimit -u, the container's limit) or memory (ulimit -v)"
+
 struct dpot_error {
     char text[400];
 };

@@ -110,6 +110,12 @@ static dpot_status check(const struct barycenter_fixed_problem *problem,
                 "barycenter is that of its groups",
                 i + 1);
         }
+        if (options->is_debiased && kernel != first) {
+            return dpot_error_set(error, DPOT_ERR_SHAPE,
+                                  "group %zu has a kernel of its own: the groups of a debiased "
+                                  "barycenter share the first one's",
+                                  i + 1);
+        }
         status = check_mass(&problem->groups[i], i, error);
     }
     return status;

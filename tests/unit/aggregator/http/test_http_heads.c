@@ -89,10 +89,11 @@ Test(http_heads, a_head_that_two_readers_may_read_differently_is_400_and_ends_th
     cr_assert_eq(get("/healthz"), 200);
 }
 
+static char answers[16384];
+
 /* True when the answer to `message` is 400, the only one, and ends the connection. */
 static bool is_refused_alone(const char *message)
 {
-    static char answers[16384];
     const int fd = http_connect(server_url(server));
     cr_assert_geq(fd, 0);
     cr_assert(http_send(fd, message, strlen(message)));
@@ -128,6 +129,32 @@ Test(http_heads, a_first_line_or_an_end_with_a_bare_lf_or_a_second_blank_is_400)
     cr_assert_eq(get("/healthz"), 200);
 }
 
+Test(http_heads, a_header_without_a_name_is_refused_as_such)
+{
+    static const char *const heads[] = {
+        "GET /healthz HTTP/1.1\r\n: a\r\nHost: x\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: x\r\n: a\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: x\r\n:\r\nX: y\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        cr_assert(is_refused_alone(heads[i]), "%zu", i);
+        cr_assert_not_null(strstr(answers, "no name before its colon"), "%zu: %s", i, answers);
+    }
+}
+
+Test(http_heads, what_is_refused_below_v1_is_json_also_in_absolute_form)
+{
+    static const char *const heads[] = {
+        "GET http://user:word@x/v1/keys HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET http:///v1/keys HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET http://x/v1/keys HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        cr_assert(is_refused_alone(heads[i]), "%zu", i);
+        cr_assert_not_null(strstr(answers, "\r\n\r\n{\"error\":"), "%zu: %s", i, answers);
+    }
+}
+
 /* The library answers these by itself. */
 Test(http_heads, a_length_that_is_no_number_is_refused_and_counted_and_ends_the_connection)
 {
@@ -148,7 +175,6 @@ Test(http_heads, a_length_that_is_no_number_is_refused_and_counted_and_ends_the_
     struct server_traffic before, after;
     server_get_traffic(server, &before);
     for (size_t i = 0; i < n; i++) {
-        static char answers[16384];
         char message[512], first[32];
         const int fd = http_connect(server_url(server));
         (void)snprintf(message, sizeof message,
@@ -173,7 +199,6 @@ Test(http_heads, a_bad_length_ends_no_connection_but_its_own)
     enum { N_WAITING = 8 };
     static const char start[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
     static const char bad[] = "POST /v1/keys HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n";
-    static char answers[16384];
     struct http_reply reply;
     int waiting[N_WAITING];
     const int fd = http_connect(server_url(server));

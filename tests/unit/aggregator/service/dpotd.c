@@ -61,7 +61,6 @@ static void set_limit(int resource, rlim_t value)
 static void limit_memory(void)
 {
     if (address_limit != RLIM_INFINITY) {
-        (void)setenv("OPENBLAS_NUM_THREADS", "2", 1); /* one refused allocation is enough */
         set_limit(RLIMIT_AS, address_limit);
         set_limit(RLIMIT_CPU, 20);
     }

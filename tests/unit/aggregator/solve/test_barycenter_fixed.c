@@ -200,11 +200,15 @@ Test(barycenter_fixed, groups_with_costs_of_their_own_are_those_with_one_cost)
     struct barycenter_histogram groups[K];
     struct barycenter_fixed_result mixed, one;
     struct dpot_error error = {""};
-    const struct barycenter_fixed_options options = {.max_iterations = 1000, .tol = 1e-12};
+    struct barycenter_fixed_options options = {
+        .is_debiased = true, .max_iterations = 1000, .tol = 1e-12};
     for (size_t i = 0; i < K; i++) {
         groups[i] = (struct barycenter_histogram){kernels[i], masses + i * N};
     }
     const struct barycenter_fixed_problem problem = {K, groups, weights};
+    cr_assert_eq(barycenter_fixed_solve(&problem, &options, NULL, &mixed, &error), DPOT_ERR_SHAPE);
+    cr_assert_not_null(strstr(error.text, "group 2 has a kernel of its own"), "%s", error.text);
+    options.is_debiased = false;
     cr_assert_eq(barycenter_fixed_solve(&problem, &options, NULL, &mixed, &error), DPOT_OK);
     solve(kernels[0], masses, weights, &options, &one);
     cr_assert_eq(mixed.outcome, SOLVE_CONVERGED);

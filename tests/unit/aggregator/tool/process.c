@@ -30,8 +30,7 @@ static void limit_memory(void)
     const struct rlimit memory = {process_address_space, process_address_space};
     const struct rlimit seconds = {20, 20};
     if (process_address_space > 0 &&
-        (setenv("OPENBLAS_NUM_THREADS", "2", 1) != 0 || setrlimit(RLIMIT_AS, &memory) != 0 ||
-         setrlimit(RLIMIT_CPU, &seconds) != 0)) {
+        (setrlimit(RLIMIT_AS, &memory) != 0 || setrlimit(RLIMIT_CPU, &seconds) != 0)) {
         _exit(99);
     }
 }
