@@ -108,12 +108,12 @@ static void settle(void)
 
 /* ---- loading ---- */
 
-/* OpenBLAS starts a thread for each processor while it is loaded. In a small address space they take
- * what others need, or ask again and again without end. One thread is all that is used here: while
- * the libraries' constructors run, the entry OPENBLAS_NUM_THREADS of the environment is 1, in the
- * place of PATH where it has none. Without either, a thread that is refused (a limit of processes)
- * raises SIGINT, which would end the program before main(): it is ignored meanwhile. The first
- * function runs before the constructors of libraries, the second after them. */
+/* OpenBLAS starts a thread for each processor while it is loaded. In a small address space they
+ * take what others need, or ask again and again without end. One thread is all that is used here:
+ * while the libraries' constructors run, OPENBLAS_NUM_THREADS in the environment is 1, in the place
+ * of PATH where it has none. Without either, a thread that is refused (a limit of processes) raises
+ * SIGINT, which would end the program before main(): it is ignored meanwhile. The first function
+ * runs before the constructors of libraries, the second after them. */
 #if defined(__ELF__) && !DPOT_IS_SANITIZED
 static char one_thread[] = "OPENBLAS_NUM_THREADS=1";
 static char **replaced, *entry_before;

@@ -13,8 +13,9 @@
  *
  * lambda blurs: the plain barycenter of a single measure is wider than the measure. The debiased
  * one (Janati et al. 2020) adds a factor d with d K d = b to the same iterations; it needs a
- * symmetric cost with inputs equal to outputs, and one kernel for all groups. All computation is in logarithms: any lambda that
- * passes barycenter_kernel_check gives finite weights with sum 1 up to rounding.
+ * symmetric cost with inputs equal to outputs, and one kernel for all groups. All computation is in
+ * logarithms: any lambda that passes barycenter_kernel_check gives finite weights with sum 1 up to
+ * rounding.
  *
  * The residual is what the equations of b miss, in mass: sum_i w_i |column sums of P_i - b|_1, the
  * rows of the plans P_i being exact, and for the debiased barycenter also |d K d - b|_1. */
