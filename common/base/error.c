@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,7 @@ dpot_status dpot_error_set(struct dpot_error *error, dpot_status status, const c
         va_start(arguments, format);
         (void)vsnprintf(error->text, sizeof error->text, format, arguments);
         va_end(arguments);
+        dpot_utf8_make_printable(error->text);
     }
     return status;
 }
@@ -38,6 +41,7 @@ dpot_status dpot_error_prefix(struct dpot_error *error, dpot_status status, cons
         const size_t used = strlen(error->text);
         const char *rest = old.text[0] ? old.text : dpot_status_text(status);
         (void)snprintf(error->text + used, sizeof error->text - used, ": %s", rest);
+        dpot_utf8_make_printable(error->text);
     }
     return status;
 }

@@ -21,7 +21,8 @@ struct dpot_error {
     char text[400];
 };
 
-/* Sets the sentence (cut to fit, no newline) and returns `status`, so that a refusal is one line:
+/* Sets the sentence (cut to fit; control characters of a quoted text become '?') and returns
+ * `status`, so that a refusal is one line:
  *     return dpot_error_set(error, DPOT_ERR_RANGE, "epsilon is %g: choose at most 20", e); */
 dpot_status dpot_error_set(struct dpot_error *error, dpot_status status, const char *format, ...)
     DPOT_PRINTF(3, 4);

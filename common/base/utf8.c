@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 size_t dpot_utf8_decode(const void *text, size_t len, uint32_t *code)
 {
@@ -28,4 +29,21 @@ size_t dpot_utf8_decode(const void *text, size_t len, uint32_t *code)
         *code = value;
     }
     return is_sound ? n : 0;
+}
+
+void dpot_utf8_make_printable(char *text)
+{
+    char *out = text;
+    while (*text) {
+        uint32_t code = 0;
+        const size_t n = dpot_utf8_decode(text, SIZE_MAX, &code);
+        if (n == 0 || code < ' ' || (code >= 0x7F && code < 0xA0)) {
+            *out++ = '?';
+        } else {
+            memmove(out, text, n);
+            out += n;
+        }
+        text += n > 0 ? n : 1;
+    }
+    *out = '\0';
 }

@@ -12,4 +12,8 @@
  * `len` may be SIZE_MAX. */
 size_t dpot_utf8_decode(const void *text, size_t len, uint32_t *code);
 
+/* Replaces control characters, and bytes that are no UTF-8, by '?', in place: what others wrote can
+ * then neither steer a terminal nor break a line. */
+void dpot_utf8_make_printable(char *text);
+
 #endif

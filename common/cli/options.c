@@ -43,14 +43,16 @@ static size_t find_current(const struct run *run, const char *name, size_t name_
     return OPTIONS_MAX;
 }
 
-/* The same, by a former spelling too. */
+/* The same, by a former spelling too; *alias: that one, or NULL. */
 static size_t find_option(const struct run *run, const char *name, size_t name_len,
-                          const struct option **found)
+                          const struct option **found, const struct option_alias **alias)
 {
     const size_t n = find_current(run, name, name_len, found);
+    *alias = NULL;
     for (const struct option_alias *a = run->program->aliases; !*found && a && a->old; a++) {
         if (is_name(a->old, name, name_len) &&
             (!a->command || strcmp(a->command, run->command->name) == 0)) {
+            *alias = a;
             return find_current(run, a->name, strlen(a->name), found);
         }
     }
@@ -88,6 +90,16 @@ static bool is_repeatable(const struct option *option)
     return !option->value || takes_files(option);
 }
 
+static dpot_status refuse_second(struct run *run, const struct option *option, const char *first,
+                                 const char *second)
+{
+    const bool is_old = strcmp(first, option->name) != 0;
+    return strcmp(first, second) == 0
+               ? RUN_USAGE(run, "option --%s is given twice: give it once", first)
+               : RUN_USAGE(run, "--%s is the old name of --%s: give one of them",
+                           is_old ? first : second, is_old ? second : first);
+}
+
 static dpot_status take_operand(struct run *run, const char *text)
 {
     const struct command *command = run->command;
@@ -104,7 +116,7 @@ static dpot_status take_operand(struct run *run, const char *text)
 static dpot_status find_value(struct run *run, const struct option *option, const char *equals,
                               const char *next, const char **value)
 {
-    const char *name = option->name;
+    const char *name = option_spelling(run, option->name);
     char shown[VALUES_TEXT_SIZE];
     values_name(option->value, shown);
     *value = equals ? equals + 1 : next;
@@ -128,15 +140,18 @@ static dpot_status take_option(struct run *run, int argc, char **argv, int *i)
     const char *equals = strchr(name, '=');
     const size_t name_len = equals ? (size_t)(equals - name) : strlen(name);
     const struct option *option = NULL;
-    const size_t n = find_option(run, name, name_len, &option);
+    const struct option_alias *alias = NULL;
+    const size_t n = find_option(run, name, name_len, &option, &alias);
     if (!option || n >= OPTIONS_MAX) {
         return refuse_option(run, name, name_len);
     }
     if (run->values[n] && !is_repeatable(option)) {
-        return RUN_USAGE(run, "option --%s is given twice: give it once", option->name);
+        return refuse_second(run, option, option_spelling(run, option->name),
+                             alias ? alias->old : option->name);
     }
+    run->spellings[n] = alias ? alias->old : NULL;
     if (!option->value && equals) {
-        return RUN_USAGE(run, "option --%s takes no value", option->name);
+        return RUN_USAGE(run, "option --%s takes no value", option_spelling(run, option->name));
     }
     if (option->value) {
         const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
@@ -151,7 +166,7 @@ static dpot_status take_option(struct run *run, int argc, char **argv, int *i)
     }
     if (takes_files(option) && run->n_operands > 0) {
         return RUN_USAGE(run, "\"%.60s\" stands before --%s: give the files after it",
-                         run->operands[0], option->name);
+                         run->operands[0], option_spelling(run, option->name));
     }
     run->values[n] = value;
     return DPOT_OK;
@@ -232,14 +247,23 @@ dpot_status options_parse(struct run *run, int argc, char **argv, bool *wants_he
 const char *option_text(const struct run *run, const char *name)
 {
     const struct option *option = NULL;
-    const size_t n = find_option(run, name, strlen(name), &option);
+    const struct option_alias *alias = NULL;
+    const size_t n = find_option(run, name, strlen(name), &option, &alias);
     return option && n < OPTIONS_MAX ? run->values[n] : NULL;
+}
+
+const char *option_spelling(const struct run *run, const char *name)
+{
+    const struct option *option = NULL;
+    const size_t n = find_current(run, name, strlen(name), &option);
+    return option && n < OPTIONS_MAX && run->spellings[n] ? run->spellings[n] : name;
 }
 
 bool option_is_known(const struct run *run, const char *name)
 {
     const struct option *option = NULL;
-    (void)find_option(run, name, strlen(name), &option);
+    const struct option_alias *alias = NULL;
+    (void)find_option(run, name, strlen(name), &option, &alias);
     return option != NULL;
 }
 
@@ -265,12 +289,12 @@ dpot_status option_positive(struct run *run, const char *name, double most, doub
     number_format(most, limit);
     const bool is_number = number_parse_finite(text, &value);
     if (is_number && value > 0 && value < DBL_MIN) { /* too few digits to compute with */
-        return RUN_USAGE(run, "--%s is %.40s: give at least %.2g, at most %s", name, text, DBL_MIN,
-                         limit);
+        return RUN_USAGE(run, "--%s is %.40s: give at least %.2g, at most %s",
+                         option_spelling(run, name), text, DBL_MIN, limit);
     }
     if (!is_number || !(value > 0 && value <= most)) {
-        return RUN_USAGE(run, "--%s is %.40s: give a number above 0, at most %s", name, text,
-                         limit);
+        return RUN_USAGE(run, "--%s is %.40s: give a number above 0, at most %s",
+                         option_spelling(run, name), text, limit);
     }
     *out = value;
     return DPOT_OK;
@@ -287,8 +311,8 @@ dpot_status option_number(struct run *run, const char *name, double min, double 
     if (!number_parse_finite(text, &value) || !(value >= min && value <= max)) {
         number_format(min, least);
         number_format(max, most);
-        return RUN_USAGE(run, "--%s is %.40s: give a number from %s to %s", name, text, least,
-                         most);
+        return RUN_USAGE(run, "--%s is %.40s: give a number from %s to %s",
+                         option_spelling(run, name), text, least, most);
     }
     *out = value;
     return DPOT_OK;
@@ -303,8 +327,9 @@ dpot_status option_integer(struct run *run, const char *name, uint64_t min, uint
         return DPOT_OK;
     }
     if (!number_parse_integer(text, &value) || value < min || value > max) {
-        return RUN_USAGE(run, "--%s is %.40s: give an integer from %llu to %llu", name, text,
-                         (unsigned long long)min, (unsigned long long)max);
+        return RUN_USAGE(run, "--%s is %.40s: give an integer from %llu to %llu",
+                         option_spelling(run, name), text, (unsigned long long)min,
+                         (unsigned long long)max);
     }
     *out = value;
     return DPOT_OK;
@@ -314,7 +339,8 @@ dpot_status option_either(struct run *run, const char *a, const char *b)
 {
     const bool has_a = option_is_given(run, a), has_b = option_is_given(run, b);
     if (has_a && has_b) {
-        return RUN_USAGE(run, "--%s and --%s exclude each other: give one of them", a, b);
+        return RUN_USAGE(run, "--%s and --%s exclude each other: give one of them",
+                         option_spelling(run, a), option_spelling(run, b));
     }
     return has_a || has_b
                ? DPOT_OK
@@ -324,7 +350,8 @@ dpot_status option_either(struct run *run, const char *a, const char *b)
 dpot_status option_excludes(struct run *run, const char *name, const char *other, const char *why)
 {
     if (option_is_given(run, name) && option_is_given(run, other)) {
-        return RUN_USAGE(run, "--%s does not go with --%s: %s", other, name, why);
+        return RUN_USAGE(run, "--%s does not go with --%s: %s", option_spelling(run, other),
+                         option_spelling(run, name), why);
     }
     return DPOT_OK;
 }

@@ -21,6 +21,9 @@ DPOT_WARN_UNUSED dpot_status options_parse(struct run *run, int argc, char **arg
 const char *option_text(const struct run *run, const char *name);
 bool option_is_given(const struct run *run, const char *name);
 
+/* The name as the user gave it: a former spelling, otherwise `name`. */
+const char *option_spelling(const struct run *run, const char *name);
+
 /* Whether the tables have the option. */
 bool option_is_known(const struct run *run, const char *name);
 

@@ -2,6 +2,7 @@
 
 #include "base/compiler.h"
 #include "base/descriptors.h"
+#include "base/utf8.h"
 #include "cli/help.h"
 #include "cli/object.h"
 #include "cli/options.h"
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define WARNING_SIZE 1024 /* longer ones are cut */
 
 int program_exit_code(const struct program *program, dpot_status status)
 {
@@ -105,12 +108,13 @@ static int refuse_command(const struct program *program, int n, char **words)
 
 void run_warn(const struct run *run, const char *format, ...)
 {
+    char text[WARNING_SIZE];
     va_list arguments;
-    (void)fprintf(stderr, "%s %s: warning: ", run->program->name, run->command->name);
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+    dpot_utf8_make_printable(text);
+    (void)fprintf(stderr, "%s %s: warning: %s\n", run->program->name, run->command->name, text);
 }
 
 /* Scripts rely on what was printed: a failed write must not exit with 0. `done`: see struct run. */

@@ -1,9 +1,11 @@
 #include "cli/values.h"
 
+#include "cli/options.h"
 #include "files/number.h"
 #include "files/spelling.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- the grammar ---- */
@@ -157,8 +159,11 @@ static dpot_status check_range(struct run *run, const struct option *option, con
         (r.is_integer ? is_integer_within(&r, text) : is_number_within(&r, text))) {
         return DPOT_OK;
     }
+    if (r.is_integer && !r.most[0] && text[strspn(text, "0123456789")] == '\0') {
+        (void)snprintf(r.most, sizeof r.most, "%" PRIu64, UINT64_MAX); /* it may be above this */
+    }
     write_range(&r, words);
-    return RUN_USAGE(run, "--%s is %.40s: give %s %s", option->name, text,
+    return RUN_USAGE(run, "--%s is %.40s: give %s %s", option_spelling(run, option->name), text,
                      r.is_integer ? "an integer" : "a number", words);
 }
 
@@ -188,7 +193,8 @@ static dpot_status check_words(struct run *run, const struct option *option, con
     }
     list_words(option->value, words);
     spelling_hint(&spelling, "", hint);
-    return RUN_USAGE(run, "--%s is %.40s: choose %s%s", option->name, text, words, hint);
+    return RUN_USAGE(run, "--%s is %.40s: choose %s%s", option_spelling(run, option->name), text,
+                     words, hint);
 }
 
 dpot_status values_check(struct run *run, const struct option *option, const char *text)

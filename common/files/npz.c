@@ -167,9 +167,6 @@ static void list_name(char list[LIST_SIZE], const char *member)
     } else if (at < 3 || strcmp(list + at - 3, "...") != 0) {
         (void)snprintf(list + at, LIST_SIZE - at, "%s...", at > 0 ? ", " : "");
     }
-    for (char *c = list + at; *c; c++) {
-        *c = (unsigned char)*c >= ' ' && *c != 0x7F ? *c : '?';
-    }
 }
 
 static dpot_status refuse_choice(const char *name, size_t n, const char *list, bool is_private,

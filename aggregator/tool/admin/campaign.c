@@ -98,7 +98,8 @@ static dpot_status run_create(struct run *run)
     }
     if (status == DPOT_OK) {
         body = json_dumps(spec, JSON_COMPACT | JSON_REAL_PRECISION(17));
-        status = body ? remote_admin(run, "POST", "/v1/admin/campaigns", body) : DPOT_ERR_MEMORY;
+        status = body ? remote_admin(run, "POST", "/v1/admin/campaigns", body, &remote_campaign)
+                      : DPOT_ERR_MEMORY;
     }
     if (status == DPOT_OK && sphere) {
         (void)json_object_set(run->result, "sphere", sphere);
@@ -133,7 +134,7 @@ static const struct option list_options[] = {
 
 static dpot_status run_list(struct run *run)
 {
-    const dpot_status status = paging_list(run, "/v1/admin/campaigns", "campaigns");
+    const dpot_status status = paging_list(run, "/v1/admin/campaigns", &remote_campaigns);
     const json_t *campaigns = json_object_get(run->result, "campaigns");
     if (status == DPOT_OK && !run->is_json && json_array_size(campaigns) == 0) {
         (void)json_object_clear(run->result);
@@ -197,7 +198,7 @@ static dpot_status show_remote(struct run *run, const char *id)
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s", id);
     revision_append(path, sizeof path, number);
     if (status == DPOT_OK) {
-        status = remote_admin(run, "GET", path, NULL);
+        status = remote_admin(run, "GET", path, NULL, &remote_campaign);
     }
     if (status == DPOT_OK) {
         status = revision_check(run, run->result, number);
@@ -235,7 +236,7 @@ static dpot_status change_state(struct run *run, const char *verb, uint32_t numb
     const dpot_status status = campaign_id_check(run, run->operands[0]);
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/%s", run->operands[0], verb);
     revision_append(path, sizeof path, number);
-    return status == DPOT_OK ? remote_admin(run, "POST", path, NULL) : status;
+    return status == DPOT_OK ? remote_admin(run, "POST", path, NULL, &remote_campaign) : status;
 }
 
 static dpot_status run_open(struct run *run)

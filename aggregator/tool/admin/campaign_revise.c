@@ -96,7 +96,7 @@ static dpot_status run_revise(struct run *run)
         put_time(run, change, "opens");
         put_time(run, change, "closes");
         char *body = json_dumps(change, JSON_COMPACT | JSON_REAL_PRECISION(17));
-        status = body ? remote_admin(run, "POST", path, body) : DPOT_ERR_MEMORY;
+        status = body ? remote_admin(run, "POST", path, body, &remote_campaign) : DPOT_ERR_MEMORY;
         free(body);
     }
     json_decref(change);

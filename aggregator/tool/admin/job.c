@@ -82,7 +82,8 @@ static dpot_status post_job(struct run *run, struct remote *remote, const char *
     if (!body) {
         return RUN_USAGE(run, "the kind of job is not UTF-8 text");
     }
-    const dpot_status status = remote_call_json(remote, "POST", "/v1/admin/jobs", body, job);
+    const dpot_status status =
+        remote_call_json(remote, "POST", "/v1/admin/jobs", body, &remote_job, job);
     free(body);
     return status;
 }
@@ -160,7 +161,7 @@ static dpot_status poll_job(struct wait *w, json_t **job)
         json_t *answer = NULL;
         pause_ms(ms);
         ms = 2 * ms < POLL_MOST_MS ? 2 * ms : POLL_MOST_MS;
-        status = remote_call_json(w->remote, "GET", path, NULL, &answer);
+        status = remote_call_json(w->remote, "GET", path, NULL, &remote_job, &answer);
         if (status == DPOT_OK) {
             json_decref(*job);
             *job = answer;
@@ -334,7 +335,7 @@ static const struct option list_options[] = {
 
 static dpot_status run_list(struct run *run)
 {
-    const dpot_status status = paging_list(run, "/v1/admin/jobs", "jobs");
+    const dpot_status status = paging_list(run, "/v1/admin/jobs", &remote_jobs);
     if (status != DPOT_OK || run->is_json) {
         return status;
     }
@@ -371,7 +372,7 @@ static dpot_status call_job(struct run *run, const char *method, const char *tai
         return RUN_USAGE(run, "\"%.80s\" is no job ID: it has 32 hex digits", id);
     }
     (void)snprintf(path, sizeof path, "/v1/admin/jobs/%.32s%s", id, tail);
-    return remote_admin(run, method, path, NULL);
+    return remote_admin(run, method, path, NULL, &remote_job);
 }
 
 static dpot_status run_show(struct run *run)

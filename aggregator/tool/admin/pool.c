@@ -362,7 +362,7 @@ static dpot_status fetch_pool(struct remote *remote, const struct export *export
     char path[128];
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/pool", export->id);
     revision_append(path, sizeof path, export->revision);
-    const dpot_status status = remote_call_json(remote, "GET", path, NULL, pool);
+    const dpot_status status = remote_call_json(remote, "GET", path, NULL, &remote_pool, pool);
     return status == DPOT_OK ? revision_check(remote->run, *pool, export->revision) : status;
 }
 

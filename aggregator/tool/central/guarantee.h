@@ -31,10 +31,10 @@ struct guarantee {
         {"ledger", "F", "charge this run to F first (default: runs are not added up)"},            \
         {"name", "NAME", "the data set to charge; a name of your choice"},                         \
         {"epsilon-cap", "E (0,1e6]",                                                               \
-         "first run of a data set: the cap on epsilon of all its runs,"},                          \
-        {"delta-cap", "D [0,1]", "and on their delta (default 0);"},                               \
+         "first run of a data set: the cap on epsilon of all its runs"},                           \
+        {"delta-cap", "D [0,1]", "first run of a data set: the cap on delta (default 0)"},         \
     {                                                                                              \
-        "rho-cap", "R (0,1e6]", "or the cap in zCDP, instead of both"                              \
+        "rho-cap", "R (0,1e6]", "first run of a data set: the cap in zCDP, instead of both"        \
     }
 
 /* For jobs on one table. */

@@ -208,38 +208,80 @@ dpot_status remote_call(struct remote *remote, const char *method, const char *p
     return refuse(remote, response.status, path, &answer);
 }
 
+/* ---- the kinds of answers ---- */
+
+static const struct remote_kind row = {"", {{"id", JSON_STRING}}, NULL};
+const struct remote_kind remote_campaign = {
+    "a campaign", {{"id", JSON_STRING}, {"state", JSON_STRING}}, NULL};
+const struct remote_kind remote_campaigns = {
+    "a list of campaigns", {{"campaigns", JSON_ARRAY}}, &row};
+const struct remote_kind remote_job = {
+    "a job", {{"id", JSON_STRING}, {"state", JSON_STRING}}, NULL};
+const struct remote_kind remote_jobs = {"a list of jobs", {{"jobs", JSON_ARRAY}}, &row};
+const struct remote_kind remote_pool = {
+    "a pool", {{"accepted", JSON_INTEGER}, {"mechanism", JSON_STRING}}, NULL};
+
+/* The key of a member that is missing or of another type; NULL: there is none. */
+static const char *find_fault(const struct remote_kind *kind, const json_t *answer)
+{
+    const char *fault = NULL;
+    for (size_t i = 0; !fault && i < sizeof kind->members / sizeof kind->members[0]; i++) {
+        const char *key = kind->members[i].key;
+        const json_t *value = key ? json_object_get(answer, key) : NULL;
+        fault = key && (!value || json_typeof(value) != kind->members[i].type) ? key : NULL;
+    }
+    const json_t *rows = kind->rows ? json_object_get(answer, kind->members[0].key) : NULL;
+    for (size_t i = 0; !fault && i < json_array_size(rows); i++) {
+        fault = find_fault(kind->rows, json_array_get(rows, i));
+    }
+    return fault;
+}
+
+static dpot_status check_kind(struct remote *remote, const char *path,
+                              const struct remote_kind *kind, const json_t *answer)
+{
+    if (!json_is_object(answer)) {
+        return dpot_error_set(&remote->run->error, DPOT_ERR_SERVER,
+                              "%.120s%.120s did not answer with a JSON object: is it a dpotd?",
+                              remote->url, path);
+    }
+    const char *fault = find_fault(kind, answer);
+    return fault ? dpot_error_set(&remote->run->error, DPOT_ERR_SERVER,
+                                  "%.120s%.120s: the server's answer is not %s: \"%s\" is missing "
+                                  "or of another type. Is it a dpotd?",
+                                  remote->url, path, kind->name, fault)
+                 : DPOT_OK;
+}
+
 dpot_status remote_call_json(struct remote *remote, const char *method, const char *path,
-                             const char *body, json_t **answer)
+                             const char *body, const struct remote_kind *kind, json_t **answer)
 {
     struct dpot_buf buf;
     *answer = NULL;
     dpot_buf_init(&buf, DPOT_JSON_BYTES_MAX, NULL);
     dpot_status status = remote_call(remote, method, path, body, &buf);
     if (status == DPOT_OK) {
-        status = json_parse(buf.data ? (const char *)buf.data : "", buf.len, answer,
-                            &remote->run->error);
-        if (status == DPOT_OK && !json_is_object(*answer)) {
-            json_decref(*answer);
-            *answer = NULL;
-            status = DPOT_ERR_MALFORMED;
-        }
-        if (status != DPOT_OK) {
-            status = dpot_error_set(&remote->run->error, DPOT_ERR_SERVER,
-                                    "%s%s did not answer with a JSON object: is it a dpotd?",
-                                    remote->url, path);
-        }
+        const char *text = buf.data ? (const char *)buf.data : "";
+        status = json_parse(text, buf.len, answer, NULL) == DPOT_ERR_MEMORY
+                     ? DPOT_ERR_MEMORY
+                     : check_kind(remote, path, kind, *answer);
+    }
+    if (status != DPOT_OK) {
+        json_decref(*answer);
+        *answer = NULL;
     }
     dpot_buf_release(&buf);
     return status;
 }
 
-dpot_status remote_admin(struct run *run, const char *method, const char *path, const char *body)
+dpot_status remote_admin(struct run *run, const char *method, const char *path, const char *body,
+                         const struct remote_kind *kind)
 {
     struct remote remote;
     json_t *answer = NULL;
     dpot_status status = remote_open(run, true, &remote);
     if (status == DPOT_OK) {
-        status = remote_call_json(&remote, method, path, body, &answer);
+        status = remote_call_json(&remote, method, path, body, kind, &answer);
     }
     remote_close(&remote);
     if (status == DPOT_OK) {

@@ -18,6 +18,19 @@ struct remote {
     bool takes_closed; /* 409 is a success: the status with the signed bytes of a closed campaign */
 };
 
+/* What the answer to a call must be: an object with at least these members. */
+struct remote_kind {
+    const char *name;
+    struct {
+        const char *key;
+        json_type type;
+    } members[3];                   /* ends with a NULL, or at its end */
+    const struct remote_kind *rows; /* of the first member, a list; NULL: it is none */
+};
+
+extern const struct remote_kind remote_campaign, remote_campaigns, remote_job, remote_jobs,
+    remote_pool;
+
 /* After a failed call: true when the server or its proxy was unreachable, so that the same call may
  * succeed later. */
 bool remote_is_away(const struct remote *remote, dpot_status status);
@@ -44,13 +57,15 @@ void remote_close(struct remote *remote); /* wipes the token */
 DPOT_WARN_UNUSED dpot_status remote_call(struct remote *remote, const char *method,
                                          const char *path, const char *body, struct dpot_buf *out);
 
-/* The same, with a JSON object as the answer; *answer is a new reference. */
+/* The same, with a JSON object of this kind as the answer; *answer is a new reference.
+ * DPOT_ERR_SERVER: it is another. */
 DPOT_WARN_UNUSED dpot_status remote_call_json(struct remote *remote, const char *method,
-                                              const char *path, const char *body, json_t **answer);
+                                              const char *path, const char *body,
+                                              const struct remote_kind *kind, json_t **answer);
 
 /* One admin call on a connection of its own; its JSON answer becomes the result of the run. */
 DPOT_WARN_UNUSED dpot_status remote_admin(struct run *run, const char *method, const char *path,
-                                          const char *body);
+                                          const char *body, const struct remote_kind *kind);
 
 /* True for 32 hex digits: the ID of a campaign or a job. */
 bool is_campaign_id(const char *text);

@@ -1,7 +1,9 @@
 #include "tool/shared/table.h"
 
+#include "base/utf8.h"
 #include "files/number.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_LEN 120
@@ -51,6 +53,7 @@ static void format_scalar(char *out, size_t cap, const char *name, const json_t 
 {
     if (json_is_string(value)) {
         (void)snprintf(out, cap, "%s", json_string_value(value));
+        dpot_utf8_make_printable(out);
     } else if (json_is_integer(value)) {
         (void)snprintf(out, cap, "%lld", (long long)json_integer_value(value));
     } else if (json_is_real(value)) {
@@ -82,8 +85,13 @@ static bool has_sentences(const json_t *list)
 static void print_sentences(FILE *stream, const char *name, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *text = json_string_value(json_array_get(list, i));
+        const char *value = json_string_value(json_array_get(list, i));
+        char *text = value ? strdup(value) : NULL;
+        if (text) {
+            dpot_utf8_make_printable(text);
+        }
         (void)fprintf(stream, "%-24s - %s\n", i == 0 ? name : "", text ? text : "-");
+        free(text);
     }
 }
 
@@ -118,6 +126,7 @@ static void print_object(FILE *stream, const char *prefix, const json_t *object,
     {
         char name[NAME_MAX_LEN], text[512];
         (void)snprintf(name, sizeof name, "%.90s%s%.28s", prefix, *prefix ? "." : "", key);
+        dpot_utf8_make_printable(name);
         if (json_is_object(value) && depth < DEPTH_MAX) {
             print_object(stream, name, value, depth + 1);
         } else if (json_is_array(value)) {
@@ -156,11 +165,13 @@ static void print_rows(FILE *stream, const json_t *rows)
         json_t *value = NULL;
         json_object_foreach((json_t *)first, key, value)
         {
-            size_t width = strlen(key);
-            char text[512];
+            char text[512], heading[NAME_MAX_LEN];
             if (!is_scalar(value)) {
                 continue;
             }
+            (void)snprintf(heading, sizeof heading, "%s", key);
+            dpot_utf8_make_printable(heading);
+            size_t width = strlen(heading);
             for (size_t r = 0; r < n; r++) {
                 format_scalar(text, sizeof text, key,
                               json_object_get(json_array_get(rows, r), key));
@@ -170,7 +181,7 @@ static void print_rows(FILE *stream, const json_t *rows)
                 format_scalar(text, sizeof text, key,
                               json_object_get(json_array_get(rows, i - 1), key));
             }
-            (void)fprintf(stream, "%-*s  ", (int)width, i > 0 ? text : key);
+            (void)fprintf(stream, "%-*s  ", (int)width, i > 0 ? text : heading);
         }
         (void)fputc('\n', stream);
     }
@@ -190,10 +201,12 @@ void table_print(FILE *stream, const json_t *object)
         (void)fputc('\n', stream);
         json_object_foreach((json_t *)object, key, value)
         {
-            char text[512];
+            char text[512], name[NAME_MAX_LEN];
             if (value != rows) {
+                (void)snprintf(name, sizeof name, "%s", key);
+                dpot_utf8_make_printable(name);
                 format_scalar(text, sizeof text, key, value);
-                (void)fprintf(stream, "%-24s %s\n", key, text);
+                (void)fprintf(stream, "%-24s %s\n", name, text);
             }
         }
     }

@@ -168,6 +168,7 @@ static const struct {
     {CURLE_RECV_ERROR, "the connection broke before its end"},
     {CURLE_SEND_ERROR, "the connection broke while the request was sent"},
     {CURLE_WEIRD_SERVER_REPLY, "what answers there does not speak HTTP"},
+    {CURLE_OUT_OF_MEMORY, "a header of the answer is too large"},
     {CURLE_UNSUPPORTED_PROTOCOL, "what answers there does not speak HTTP"},
     {CURLE_OK, "the exchange ended without a status"},
 };
@@ -228,6 +229,14 @@ static bool was_connected(CURL *easy)
     return connect_us > 0;
 }
 
+/* A lack of memory after this is a header above the limit of libcurl, some megabytes. */
+static bool has_answer_begun(CURL *easy)
+{
+    curl_off_t first_byte_us = 0;
+    (void)curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &first_byte_us);
+    return first_byte_us > 0;
+}
+
 static const char *find_reason(const struct curl_transport *t, CURLcode result)
 {
     if (result == CURLE_OPERATION_TIMEDOUT) {
@@ -275,8 +284,11 @@ static dpot_status read_answer(const struct curl_transport *t, CURLcode result,
         if (x->status != DPOT_OK) {
             return x->status;
         }
+        if (result == CURLE_OUT_OF_MEMORY && !has_answer_begun(easy)) {
+            return DPOT_ERR_MEMORY;
+        }
         put_reason(t, result, x->request->url, x->response);
-        return result == CURLE_OUT_OF_MEMORY ? DPOT_ERR_MEMORY : DPOT_ERR_NETWORK;
+        return DPOT_ERR_NETWORK;
     }
     (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     x->response->status = (int)status;
