@@ -74,6 +74,15 @@ Test(error, a_refusal_is_one_sentence_and_its_status)
     cr_assert_str_eq(error.text, "campaign census: epsilon is 21: choose at most 20");
 }
 
+Test(error, a_quoted_text_steers_no_terminal)
+{
+    struct dpot_error error = {""};
+    (void)dpot_error_set(&error, DPOT_ERR_SERVER, "%s", "\x1B[1m\nx");
+    cr_assert_str_eq(error.text, "?[1m?x");
+    (void)dpot_error_prefix(&error, DPOT_ERR_SERVER, "%s", "a\rb");
+    cr_assert_str_eq(error.text, "a?b: ?[1m?x");
+}
+
 Test(error, a_number_just_outside_of_a_limit_does_not_read_like_the_limit)
 {
     char text[DPOT_SHORTEST_SIZE];

@@ -39,3 +39,10 @@ Test(utf8, overlong_cut_and_foreign_bytes_are_none)
         cr_assert_eq(dpot_utf8_decode(texts[i], SIZE_MAX, NULL), 0, "%zu", i);
     }
 }
+
+Test(utf8, control_characters_and_foreign_bytes_become_question_marks)
+{
+    char text[] = "\x1B[2J\r\n\t\x7F\xC2\x9B\xFF\xC3\xA9\xE2\x82";
+    dpot_utf8_make_printable(text);
+    cr_assert_str_eq(text, "?[2J??????\xC3\xA9??");
+}

@@ -156,6 +156,16 @@ static void promises_more_than_it_sends(int connection)
     (void)raw_say(connection, "HTTP/1.1 202 Accepted\r\nContent-Length: 5\r\n\r\nabc");
 }
 
+/* Above libcurl's limits of a header, which it reports as a lack of memory. */
+static void sends_a_header_without_end(int connection)
+{
+    static char piece[65536];
+    memset(piece, 'x', sizeof piece - 1);
+    raw_read_head(connection);
+    (void)raw_say(connection, "HTTP/1.1 202 Accepted\r\nX-Long: ");
+    drip(connection, piece, 0);
+}
+
 static void hangs_up(int connection)
 {
     (void)connection;
@@ -184,6 +194,8 @@ Test(curl_bounds, answers_without_end_that_are_cut_short_or_no_http_are_refused)
     assert_ends_within(FAR_TOO_LONG_MS, sends_a_body_without_end, "POST", "hello", 5,
                        DPOT_ERR_TOO_LARGE);
     cr_assert_leq(n_received, 65536);
+    assert_ends_within(FAR_TOO_LONG_MS, sends_a_header_without_end, "POST", "hello", 5,
+                       DPOT_ERR_NETWORK);
     assert_ends(sends_heads_without_end, "POST", "hello", 5, DPOT_ERR_NETWORK);
     assert_ends(talks_nonsense, "POST", "hello", 5, DPOT_ERR_NETWORK);
     assert_ends(promises_more_than_it_sends, "POST", "hello", 5, DPOT_ERR_NETWORK);

@@ -252,6 +252,14 @@ Test(npy, foreign_element_types_are_refused)
     }
 }
 
+Test(npy, an_element_type_steers_no_terminal)
+{
+    const double one = 1;
+    expect_refused(DPOT_ERR_MALFORMED, 1,
+                   "{'descr': '<i\r', 'fortran_order': False, 'shape': (1,), }\n", &one, 8,
+                   "the element type is '<i?'");
+}
+
 Test(npy, only_one_or_two_dimensions_are_read)
 {
     const double one = 1;

@@ -49,6 +49,8 @@ static void answer_text(const char *status, const char *body, const char *argume
     "\",\"progress\":{\"done\":1,\"total\":4},\"error\":" error ",\"artifact\":null,"              \
     "\"created\":\"now\"}"
 
+#define CAMPAIGN "{\"id\":\"" ID "\",\"state\":\"draft\"}"
+
 Test(job, a_wrong_command_line_is_refused_before_anything_is_sent)
 {
     expect_exit("job start", 2, "base-measure|estimate|generator|barycenter");
@@ -82,14 +84,14 @@ Test(job, masses_that_a_campaign_cannot_encode_are_reported)
     write_text("one.csv", "0.25\n1e-300\n0.25\n");
     write_text("two.csv", "0.25\n1e-300\n1e-20\n");
     write_text("none.csv", "0.25\n1e-9\n0.25\n");
-    answer_text("201 Created", "{}", "campaign revise " ID " --base-measure one.csv", 0,
+    answer_text("201 Created", CAMPAIGN, "campaign revise " ID " --base-measure one.csv", 0,
                 "1 mass is below");
-    answer_text("201 Created", "{}", "campaign revise " ID " --base-measure two.csv", 0,
+    answer_text("201 Created", CAMPAIGN, "campaign revise " ID " --base-measure two.csv", 0,
                 "2 masses are below");
     static struct process p;
     struct canned_server server;
     char text[256];
-    canned_server_start(&server, "201 Created", "{}", 2);
+    canned_server_start(&server, "201 Created", CAMPAIGN, sizeof CAMPAIGN - 1);
     (void)snprintf(text, sizeof text, "campaign revise " ID " --base-measure none.csv --server %s",
                    server.url);
     process_run(&p, text);
@@ -159,6 +161,55 @@ Test(job, the_list_follows_every_page_or_ends_at_its_limit)
     list_pages("--after a3", 0, "{\"jobs\":[{\"id\":\"a2\"},{\"id\":\"a1\"}],\"next\":null}\n");
     list_pages("--limit 0", 2, "");
     list_pages("--after x&y", 2, "");
+}
+
+Test(job, pages_that_do_not_go_on_are_refused)
+{
+    static const char *const nexts[] = {"\"\"", "\"a&b\"", "7", "\"" DIGEST "0\""};
+    const char *again = "{\"jobs\":[{\"id\":\"a4\"}],\"next\":\"a4\"}";
+    char body[256];
+    answer_text("200 OK", again, "job list", 6, "not a page of a list of jobs: next is that of");
+    answer_text("200 OK", again, "job list --after a4", 6, "ignores ?after=");
+    for (size_t i = 0; i < sizeof nexts / sizeof nexts[0]; i++) {
+        (void)snprintf(body, sizeof body, "{\"jobs\":[{\"id\":\"a4\"}],\"next\":%s}", nexts[i]);
+        answer_text("200 OK", body, "job list", 6, "next is no ID and no hash");
+    }
+}
+
+Test(job, an_answer_of_another_kind_is_refused)
+{
+    static const struct {
+        const char *arguments, *body, *sentence;
+    } cases[] = {
+        {"campaign list", "{}", "answer is not a list of campaigns: \"campaigns\" is missing"},
+        {"campaign list --json", "{\"campaigns\":5}", "not a list of campaigns: \"campaigns\""},
+        {"campaign list", "{\"campaigns\":[7]}", "not a list of campaigns: \"id\""},
+        {"job list", "{}", "not a list of jobs: \"jobs\""},
+        {"job list", "{\"jobs\":[{\"id\":null}]}", "not a list of jobs: \"id\""},
+        {"job show " ID, "{}", "not a job: \"id\""},
+        {"job show " ID, "{\"id\":\"a\",\"x\":1}", "not a job: \"state\""},
+        {"job start estimate --campaign " ID, "{}", "not a job: \"id\""},
+        {"campaign show " ID, "{\"foreign\":true}", "not a campaign: \"id\""},
+        {"campaign open " ID, "{}", "not a campaign: \"id\""},
+        {"pool " ID, "{}", "not a pool: \"accepted\""},
+        {"pool " ID, "{\"accepted\":1}", "not a pool: \"mechanism\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        answer_text("200 OK", cases[i].body, cases[i].arguments, 6, cases[i].sentence);
+    }
+}
+
+Test(job, foreign_text_steers_no_terminal)
+{
+    answer_text("400 Bad Request", "{\"error\":\"a\\u001b[2J\\nb\"}", "job show " ID, 3,
+                "a?[2J?b\n");
+    answer_text("200 OK", "{\"campaigns\":[{\"id\":\"a1\",\"na\\rme\":\"x\\u009by\"}]}",
+                "campaign list", 0, "id  na?me  \na1  x?y    \n");
+    answer_text("200 OK",
+                "{\"id\":\"a\",\"state\":\"b\\u001bc\",\"k\\te\":[\"a sentence that is longer than "
+                "the columns\\r of a list\"]}",
+                "job show " ID, 0,
+                "b?c\nk?e                      - a sentence that is longer than the columns? of");
 }
 
 Test(job, a_server_without_pages_is_listed_all_the_same)

@@ -148,21 +148,19 @@ static void expect_refusal(const char *description, size_t export_len, const cha
     cr_assert_not_null(strstr(p.err, word), "%s", p.err);
 }
 
+#define POOL(mechanism) "{\"accepted\":3,\"mechanism\":\"" mechanism "\""
+
 Test(pool, conflicting_options_are_refused)
 {
     expect_exit("pool " ID " --coefficients --server http://x", 2, "--out");
     expect_refusal(points, 8, "--out pool.npy --coefficients", 3, "wpm");
     expect_refusal(images, 0, "--out pool.npy", 7, "empty");
     expect_refusal(images, 31, "--out pool.npy", 6, "cut off");
-    expect_refusal("{\"mechanism\":\"magic\"}", 8, "--out pool.npy", 6, "no mechanism");
-    expect_refusal("{}", 8, "--out pool.npy", 6, "no mechanism");
-    expect_refusal("{\"mechanism\":\"laplace\"}", 8, "--out pool.npy", 6, "no length");
-    expect_refusal("{\"mechanism\":\"laplace\",\"data_dim\":0}", 8, "--out pool.npy", 6,
-                   "no length");
-    expect_refusal("{\"mechanism\":\"laplace\",\"data_dim\":2000000}", 8, "--out pool.npy", 6,
-                   "no length");
-    expect_refusal("{\"mechanism\":\"laplace\",\"data_dim\":\"many\"}", 8, "--out pool.npy", 6,
-                   "no length");
+    expect_refusal(POOL("magic") "}", 8, "--out pool.npy", 6, "no mechanism");
+    expect_refusal(POOL("laplace") "}", 8, "--out pool.npy", 6, "no length");
+    expect_refusal(POOL("laplace") ",\"data_dim\":0}", 8, "--out pool.npy", 6, "no length");
+    expect_refusal(POOL("laplace") ",\"data_dim\":2000000}", 8, "--out pool.npy", 6, "no length");
+    expect_refusal(POOL("laplace") ",\"data_dim\":\"many\"}", 8, "--out pool.npy", 6, "no length");
 }
 
 /* ---- a simulation's ---- */

@@ -18,10 +18,13 @@
     "\"reports\":1234567}]"
 #define POOL(revision, state) COUNTED_POOL(revision, state, "2")
 #define COUNTED_POOL(revision, state, accepted)                                                    \
-    "{\"revision\":" revision ",\"state\":\"" state "\",\"campaign_hash\":\"ab\","                 \
+    "{\"id\":\"" ID "\",\"revision\":" revision ",\"state\":\"" state                              \
+    "\",\"campaign_hash\":\"ab\","                                                                 \
     "\"content_digest\":\"cd\",\"mechanism\":\"wpm\",\"scale\":null,\"accepted\":" accepted ","    \
     "\"duplicate\":0,\"rejected\":{}," OTHERS "}"
-#define OLD_POOL "{\"campaign_hash\":\"ab\",\"mechanism\":\"wpm\",\"accepted\":2}"
+#define OLD_POOL                                                                                   \
+    "{\"id\":\"" ID "\",\"state\":\"open\",\"campaign_hash\":\"ab\",\"mechanism\":\"wpm\","        \
+    "\"accepted\":2}"
 
 static void set_up(void)
 {
@@ -85,7 +88,8 @@ Test(revision, of_a_pool_is_requested_and_printed_with_the_others)
     run(&p, "pool " ID " --json", "/pool", POOL("2", "open"));
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     cr_assert_not_null(strstr(p.out, OTHERS), "%s", p.out);
-    run(&p, "pool " ID, "/pool", "{\"revision\":1,\"other_revisions\":[]}");
+    run(&p, "pool " ID, "/pool",
+        "{\"revision\":1,\"accepted\":0,\"mechanism\":\"wpm\",\"other_revisions\":[]}");
     cr_assert_null(strstr(p.out, "other_revisions"), "%s", p.out);
 }
 
@@ -154,7 +158,7 @@ Test(revision, list_of_a_campaign_is_one_line_each)
 {
     struct process p;
     run(&p, "campaign show " ID, ID,
-        "{\"revision\":2,\"state\":\"open\",\"revisions\":["
+        "{\"id\":\"" ID "\",\"revision\":2,\"state\":\"open\",\"revisions\":["
         "{\"revision\":2,\"hash\":\"0123456789abcdef\",\"state\":\"open\",\"reports\":0,"
         "\"opens\":\"2026-01-01T00:00:00Z\",\"closes\":\"2027-01-01T00:00:00Z\"},"
         "{\"revision\":1,\"hash\":\"fedcba9876543210\",\"state\":\"closed\",\"reports\":1,"
@@ -171,13 +175,15 @@ Test(revision, closed_by_opening_another_is_printed)
 {
     struct process p;
     run(&p, "campaign open " ID, "/open",
-        "{\"revision\":2,\"state\":\"open\",\"closed\":{\"revision\":1,\"state\":\"closed\","
+        "{\"id\":\"" ID
+        "\",\"revision\":2,\"state\":\"open\",\"closed\":{\"revision\":1,\"state\":\"closed\","
         "\"reports\":1000}}");
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     cr_assert_not_null(
         strstr(p.out, "revision 1, whose pool (1,000 reports) stays readable with --revision 1\n"),
         "%s", p.out);
-    run(&p, "campaign open " ID, "/open", "{\"revision\":1,\"state\":\"open\",\"closed\":null}");
+    run(&p, "campaign open " ID, "/open",
+        "{\"id\":\"" ID "\",\"revision\":1,\"state\":\"open\",\"closed\":null}");
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     cr_assert_null(strstr(p.out, "closed"), "%s", p.out);
 }

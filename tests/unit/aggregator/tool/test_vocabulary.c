@@ -132,3 +132,14 @@ Test(vocabulary, an_option_fits_a_line_and_every_set_its_refusal)
         }
     }
 }
+
+Test(vocabulary, no_help_of_an_option_goes_on_in_the_next)
+{
+    for (const struct command *const *c = dpot_program.commands; *c; c++) {
+        for (const struct option *o = (*c)->options; o && o->name; o++) {
+            const size_t len = strlen(o->help);
+            cr_assert(len > 0 && !strchr(",;:.", o->help[len - 1]), "%s --%s: %s", (*c)->name,
+                      o->name, o->help);
+        }
+    }
+}
