@@ -216,8 +216,8 @@ Test(cli, pages_and_completion_come_of_the_same_tables)
     cr_assert_eq(RUN("completion", "keys"), 0);
     cr_assert_str_eq(out, "add\nlist\n");
     cr_assert_eq(RUN("completion", "make", "--exact"), 0);
-    cr_assert_str_eq(
-        out, "--in\n--files\n--size\n--share\n--count\n--kind\n--label\n--exact\n--json\n--quiet\n--help\n");
+    cr_assert_str_eq(out, "--in\n--files\n--size\n--share\n--count\n--kind\n--label\n--exact\n--"
+                          "json\n--quiet\n--help\n");
     cr_assert_eq(RUN("completion", "make", "--in"), 0);
     cr_assert_str_eq(out, "<files>\n");
     cr_assert_eq(RUN("completion", "make", "--kind"), 0);
@@ -225,9 +225,8 @@ Test(cli, pages_and_completion_come_of_the_same_tables)
     cr_assert_eq(RUN("completion", "make", "--size"), 0);
     cr_assert_str_empty(out, "a number comes next");
     cr_assert_eq(RUN("completion", "make", "--in", "x", "--files", "y"), 0);
-    cr_assert_str_eq(
-        out,
-        "--files\n--size\n--share\n--count\n--kind\n--label\n--exact\n--json\n--quiet\n--help\n<files>\n");
+    cr_assert_str_eq(out, "--files\n--size\n--share\n--count\n--kind\n--label\n--exact\n--json\n--"
+                          "quiet\n--help\n<files>\n");
 }
 
 Test(cli, help_prints_the_page_of_a_command_or_of_a_group)
