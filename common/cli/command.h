@@ -76,7 +76,7 @@ struct program {
 struct run {
     const struct program *program;
     const struct command *command;
-    const char *values[OPTIONS_MAX]; /* in the order of the tables; NULL: not given */
+    const char *values[OPTIONS_MAX];    /* in the order of the tables; NULL: not given */
     const char *spellings[OPTIONS_MAX]; /* the former one, where that was given; else NULL */
     const char *operands[OPERANDS_MAX];
     size_t n_operands;
