@@ -33,6 +33,7 @@ declassify=$here/../privacy/declassify.h
     "$common/mechanism/sampler.c" "$common/mechanism/noise.c" "$common/mechanism/noise_tables.c" \
     "$common/mechanism/quantize.c" "$common/model/vector.c" "$common/model/privacy.c" \
     "$common/base/alloc.c" "$common/base/buf.c" "$common/base/crypto.c" "$common/base/error.c" \
+    "$common/base/utf8.c" \
     "$common/base/rng.c" "$common/base/status.c" -lsodium -lm -o "$scratch/program" || exit 1
 valgrind --quiet --error-exitcode=1 "$scratch/program" >"$scratch/output" 2>&1
 status=$?

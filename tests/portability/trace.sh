@@ -43,6 +43,7 @@ esac
     "$here/trace.c" "$here/splitmix.c" "$here/stand_ins.c" "$common/mechanism/sampler.c" \
     "$common/mechanism/noise.c" "$common/mechanism/noise_tables.c" "$common/mechanism/quantize.c" \
     "$common/model/vector.c" "$common/base/buf.c" "$common/base/alloc.c" "$common/base/error.c" \
+    "$common/base/utf8.c" \
     $link -o "$scratch/program" || exit 1
 
 mkfifo "$scratch/trace"

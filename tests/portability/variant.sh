@@ -36,6 +36,7 @@ trap 'exit 130' INT TERM
     "$common/mechanism/gauss_certificate.c" "$common/mechanism/gauss_certificate_rows.c" \
     "$common/model/vector.c" "$common/model/privacy.c" \
     "$common/base/alloc.c" "$common/base/buf.c" "$common/base/error.c" "$common/base/status.c" \
+    "$common/base/utf8.c" \
     -static -lm -o "$scratch/program" || exit 1
 
 got=$($emulator "$scratch/program" arithmetic)

@@ -159,7 +159,15 @@ accepted() { # N
     dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
     check "$1 reports are there" 0 "\"accepted\": *$1[,}]" cat "$dir/pool.json"
 }
-ready() { curl -s -o "$dir/readyz" -w '%{http_code}' "$url/readyz"; }
+# becomes STATUS: of /readyz, which says what the latest check of the store has found.
+becomes() {
+    for _ in $(seq 100); do
+        status=$(curl -s -o "$dir/readyz" -w '%{http_code}' "$url/readyz")
+        [ "$status" != "$1" ] || break
+        sleep 0.1
+    done
+    echo "$status"
+}
 # One report is in the database, another only in the log.
 serve_two() {
     [ -z "$server" ] || stop
@@ -177,7 +185,7 @@ serve_two() {
 }
 # refused NAME PATTERN: not ready, no report is accepted, and the log has the reason, once.
 refused() {
-    check "$1: not ready" 0 503 ready
+    check "$1: not ready" 0 503 becomes 503
     check "$1: the reason" 0 "$2" grep store.files "$dir/log"
     check "$1: the device keeps its report" 6 '1 pending' device flush second --wait-seconds 0
     check "$1: logged once" 0 '^1$' grep -c 'store.files.*state=refused' "$dir/log"
@@ -205,7 +213,7 @@ mv "$db" "$dir/aside.db"
 refused 'a store that was renamed' 'dpot.db was removed or renamed'
 check 'the doctor misses it' 3 'missing' doctor
 mv "$dir/aside.db" "$db"
-check 'under its name it is taken up' 0 200 ready
+check 'under its name it is taken up' 0 200 becomes 200
 check 'and goes on' 0 'accepted: 1' device flush second_again --wait-seconds 60
 accepted 3
 stop
