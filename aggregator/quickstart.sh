@@ -122,7 +122,7 @@ say "$url  pin $pin"
 
 step "Drawing $devices virtual users over the map (US census tracts, 2010)"
 gunzip -c tests/data/us_tracts_2010.csv.gz >"$dir/places.csv"
-"$bin/dpot" population --places "$dir/places.csv" --devices "$devices" --seed 1 --quiet --json --out "$dir/devices.csv" >"$dir/population.json"
+"$bin/dpot" population --places "$dir/places.csv:lat,lon,population" --devices "$devices" --seed 1 --quiet --json --out "$dir/devices.csv" >"$dir/population.json"
 say "$(($(wc -l <"$dir/devices.csv") - 1)) places in all; every device keeps its own"
 
 # ---- campaigns ----
@@ -164,7 +164,7 @@ worst_with_people() { paste -d, "$1" "$2" | awk -F, '$2 > 0 && $1 > most { most 
 
 # Between what the error of an estimate lies in 95 runs of 100: predict NAME CAMPAIGN
 predict() {
-    "$bin/dpot" plan --campaign "$2" --n "$devices" --reference "$dir/devices.csv" --crowd fixed --draws 199 \
+    "$bin/dpot" plan --campaign "$2" --n "$devices" --reference "$dir/devices.csv:device,latitude,longitude,visits" --crowd fixed --draws 199 \
         --quiet --json >"$here/$1.plan.json"
     inner "$here/$1.plan.json" w1 >"$here/$1.band"
 }
