@@ -45,6 +45,9 @@ extern "C" {
 #define DPOT_VERSION_PATCH 0
 #define DPOT_VERSION "0.1.0"
 
+/* DPOT_VERSION of the library that runs, which may be newer than this header. */
+DPOT_API const char *dpot_version(void);
+
 typedef struct dpot_client dpot_client;
 
 /* ---- Configuration ---- */
