@@ -17,6 +17,11 @@
 #define EXPECTED_MAX 4096
 #define SERVER_URL_MAX 1024
 
+const char *dpot_version(void)
+{
+    return DPOT_VERSION;
+}
+
 void dpot_client_config_init(struct dpot_client_config *config, size_t struct_size)
 {
     const struct dpot_client_config defaults = {

@@ -78,6 +78,10 @@ dpot_status dpot_hooks_check(const struct dpot_client_config *config, struct dpo
     }
     if (status == DPOT_OK && config->transport) {
         status = check_transport(config->transport, error);
+    } else if (status == DPOT_OK && config->server_url && !DPOT_WITH_CURL) {
+        status = dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                                "config.transport is NULL, and this libdpot was built without "
+                                "libcurl: give a transport of yours, or no config.server_url");
     }
     if (status == DPOT_OK && config->clock) {
         status = check_clock(config->clock, error);

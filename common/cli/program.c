@@ -1,8 +1,8 @@
 #include "cli/program.h"
 
 #include "base/compiler.h"
-#include "base/descriptors.h"
 #include "base/utf8.h"
+#include "cli/descriptors.h"
 #include "cli/help.h"
 #include "cli/object.h"
 #include "cli/options.h"

@@ -171,11 +171,11 @@ if git -C "$tree" init -q 2>/dev/null; then
 fi
 
 # Symbols
-expect_symbols() {
+expect_symbols() { # EXIT SOURCE [NAME]
     n_cases=$((n_cases + 1))
     printf '%s\n' "$2" >"$scratch/any.c"
-    ${CC:-cc} -c "$scratch/any.c" -o "$scratch/any.o" || exit 2
-    sh "$here/symbols.sh" "$scratch/any.o" >"$scratch/output" 2>&1
+    ${CC:-cc} -c "$scratch/any.c" -o "$scratch/${3:-any}.o" || exit 2
+    sh "$here/symbols.sh" "$scratch/${3:-any}.o" >"$scratch/output" 2>&1
     [ $? -eq "$1" ] || complain "symbols.sh must exit $1 for: $2"
 }
 expect_symbols 0 'int dpot_client_submit(void); int any(void) { return dpot_client_submit(); }'
@@ -184,6 +184,10 @@ for symbol in dpot_rng_seeded_init dpot_rng_replay_init randombytes_buf_determin
     randombytes_set_implementation \
     dpot_client_allow_simulation dpot_client_set_rng_source; do
     expect_symbols 1 "int $symbol(void); int any(void) { return $symbol(); }"
+done
+for end in exit _exit _Exit abort __assert_fail; do
+    expect_symbols 0 "_Noreturn void $end(void); void any(void) { $end(); }"
+    expect_symbols 1 "_Noreturn void $end(void); void any(void) { $end(); }" libdpot
 done
 n_cases=$((n_cases + 1))
 if sh "$here/symbols.sh" "$scratch/missing" >"$scratch/output" 2>&1; then

@@ -45,6 +45,9 @@ extern "C" {
 #define DPOT_VERSION_PATCH 0
 #define DPOT_VERSION "0.1.0"
 
+/* DPOT_VERSION of the library that runs, which may be newer than this header. */
+DPOT_API const char *dpot_version(void);
+
 typedef struct dpot_client dpot_client;
 
 /* ---- Configuration ---- */
@@ -98,7 +101,8 @@ DPOT_API void dpot_client_config_init(struct dpot_client_config *config, size_t 
 /* Reads, repairs and re-syncs the folder's ledger and spool. On failure *client is NULL and
  * `error_text` (may be NULL) has one sentence. An untrusted ledger opens with its budget spent.
  *   CAP_UNSET  a cap is missing
- *   ARGUMENT   pin, filesystem, an incomplete hook, another accountant or counter than before */
+ *   ARGUMENT   pin, filesystem, an incomplete hook, another accountant or counter than before;
+ *              no transport for the server_url, in a libdpot without libcurl (DPOT_WITH_CURL) */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_open(const struct dpot_client_config *config,
                                                        dpot_client **client, char *error_text,
                                                        size_t error_cap);

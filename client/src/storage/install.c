@@ -2,7 +2,6 @@
 
 #include "base/buf.h"
 
-#include <assert.h>
 #include <string.h>
 
 #define MAGIC_LEN 8
@@ -30,7 +29,6 @@ void dpot_mac(const struct dpot_install *install, const uint8_t previous[DPOT_MA
               const void *data, size_t len, uint8_t out[DPOT_MAC_LEN])
 {
     uint8_t message[DPOT_MAC_LEN + 512];
-    assert(len <= sizeof message - DPOT_MAC_LEN);
     memcpy(message, previous, DPOT_MAC_LEN);
     memcpy(message + DPOT_MAC_LEN, data, len);
     dpot_hash_keyed(out, install->key, sizeof install->key, message, DPOT_MAC_LEN + len);

@@ -131,7 +131,8 @@ DPOT_API void dpot_filesystem_posix_free(struct dpot_filesystem *filesystem);
 
 /* libcurl. `ca_file`: a PEM bundle; NULL: the system's. Connecting takes at most 10 s and an
  * exchange at most its timeout_ms, also when the server stalls. Keeps one connection alive between
- * calls; not thread-safe. An app that uses libcurl itself calls curl_global_init first. */
+ * calls; not thread-safe. An app that uses libcurl itself calls curl_global_init first.
+ * Missing in a libdpot that was built with DPOT_WITH_CURL=OFF. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_transport_curl_new(const char *ca_file,
                                                               struct dpot_transport **transport);
 DPOT_API void dpot_transport_curl_free(struct dpot_transport *transport);

@@ -1,11 +1,13 @@
 #!/bin/sh
 # The files that `cmake --install` installs, by component. The example of the manual is built
-# against the installed tree by pkg-config and by find_package, shared and static.
+# against the installed tree by pkg-config and by find_package, shared and static. A project that
+# fetches the tree gets libdpot alone, here as an archive and without libcurl.
 #   sh install.sh BIN_FOLDER BUILD_FOLDER ROOT
 set -u
 . "$(dirname "$0")/../scratch.inc.sh"
 build=$2
-example=$3/client/doc/example.c
+root=$3
+example=$root/client/doc/example.c
 
 there() { # FOLDER FILE...
     folder=$1
@@ -52,6 +54,102 @@ need cmake -S app -B app/build -DCMAKE_C_COMPILER="${CC:-cc}" -DCMAKE_PREFIX_PAT
 need cmake --build app/build
 says_usage app/build/shared
 says_usage app/build/static
+
+# A parent project.
+mkdir parent user
+cat >parent/CMakeLists.txt <<CMAKE
+cmake_minimum_required(VERSION 3.22)
+project(parent C)
+include(FetchContent)
+FetchContent_Declare(dpot SOURCE_DIR $root)
+FetchContent_MakeAvailable(dpot)
+get_directory_property(options COMPILE_OPTIONS)
+if(CMAKE_BUILD_TYPE OR CMAKE_C_FLAGS OR options)
+  message(FATAL_ERROR "forced on the parent: \${CMAKE_BUILD_TYPE} \${CMAKE_C_FLAGS} \${options}")
+endif()
+foreach(target dpot-device dpotd dpot dpot_shared dpot_test_support)
+  if(TARGET \${target})
+    message(FATAL_ERROR "the parent has to build \${target}")
+  endif()
+endforeach()
+add_executable(app ../user/app.c)
+target_link_libraries(app PRIVATE dpot::dpot)
+CMAKE
+cat >user/app.c <<'C'
+#include <dpot/dpot.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    struct dpot_client_config config;
+    struct dpot_filesystem *files = NULL;
+    dpot_client *client = NULL;
+    char text[400];
+    dpot_client_config_init(&config, sizeof config);
+    memset(config.pin, 1, sizeof config.pin);
+    config.server_url = argc > 2 ? argv[2] : NULL;
+    config.campaign_epsilon_cap = config.window_epsilon_cap = config.lifetime_epsilon_cap = 1;
+    config.window_seconds = 1;
+    if (dpot_filesystem_posix_new(argv[1], &files) != DPOT_OK) {
+        return 1;
+    }
+    config.filesystem = files;
+    const dpot_status status = dpot_client_open(&config, &client, text, sizeof text);
+    printf("%d %s\n", status, text);
+    dpot_client_close(client);
+    dpot_filesystem_posix_free(files);
+    return 0;
+}
+C
+without_curl() { # PROGRAM
+    if "$1" folder >answer && grep -q '^0 $' answer && "$1" folder https://localhost >answer &&
+        grep -q 'config.transport is NULL.*without libcurl' answer; then pass; else
+        fail "$1 says:"
+        cat answer
+    fi
+}
+need env -u CFLAGS -u CMAKE_BUILD_TYPE cmake -S parent -B parent/build -DCMAKE_C_COMPILER="${CC:-cc}" \
+    -DBUILD_SHARED_LIBS=OFF -DDPOT_WITH_CURL=OFF
+need cmake --build parent/build --target app --parallel 2
+without_curl parent/build/app
+if grep CURL parent/build/CMakeCache.txt | grep -v '^DPOT_WITH_CURL'; then fail 'libcurl was searched'; else pass; fi
+need env DESTDIR="$dir/none" cmake --install parent/build
+if [ -e none ]; then fail 'the parent installs dpot'; else pass; fi
+
+need cmake -S parent -B parent/build -DDPOT_INSTALL=ON
+need env DESTDIR="$dir/archive" cmake --install parent/build --prefix /usr/local --component client
+pc=$(find archive -name dpot.pc)
+# shellcheck disable=SC2046 # a list
+need ${CC:-cc} user/app.c -o user/by_pkg_config $(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs dpot)
+without_curl user/by_pkg_config
+cat >user/CMakeLists.txt <<CMAKE
+cmake_minimum_required(VERSION 3.22)
+project(user C)
+find_package(dpot 0.1 REQUIRED)
+add_executable(app app.c)
+target_link_libraries(app PRIVATE dpot::dpot)
+CMAKE
+need cmake -S user -B user/build -DCMAKE_C_COMPILER="${CC:-cc}" -DCMAKE_PREFIX_PATH="$dir/archive/usr/local"
+need cmake --build user/build
+without_curl user/build/app
+if grep -rq curl "$(dirname "$pc")" "$(dirname "$pc")/../cmake"; then fail 'the packages name libcurl'; else pass; fi
+if readelf -SW "$(dirname "$pc")/../libdpot.a" | grep -q '\.text\.dpot_version'; then pass; else
+    fail 'the functions of libdpot.a have no sections of their own'
+fi
+
+refused() { # SENTENCE OPTION...: the top of the tree is not configured
+    sentence=$1
+    shift
+    if cmake -S "$root" -B refused -DCMAKE_C_COMPILER="${CC:-cc}" "$@" >out 2>&1; then fail "configured: $*"; fi
+    if grep -q "$sentence" out; then pass; else
+        fail "not refused with \"$sentence\""
+        cat out
+    fi
+}
+refused 'DPOT_BUILD_TOOL needs libcurl' -DDPOT_WITH_CURL=OFF
+refused 'DPOT_BUILD_AGGREGATOR needs libcurl' -DDPOT_WITH_CURL=OFF -DDPOT_BUILD_TOOL=OFF -DDPOT_BUILD_TESTS=OFF
+refused 'The tests run dpot-device' -DDPOT_BUILD_TOOL=OFF -DDPOT_BUILD_TESTS=ON
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -482,3 +482,8 @@ Test(opening, compaction_keeps_the_largest_counter_value)
     cr_assert_eq(status.is_exhausted, 0);
     cr_assert_eq(status.n_accepted, 40);
 }
+
+Test(opening, the_version_is_that_of_the_header)
+{
+    cr_assert_str_eq(dpot_version(), DPOT_VERSION);
+}

@@ -1,4 +1,4 @@
-#include "base/descriptors.h"
+#include "cli/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
