@@ -274,8 +274,8 @@ Test(answers, a_refusal_of_the_batch_that_was_sent_drops_it)
 {
     static const char *const formats[] = {
         "{\"error\":\"x\",\"status\":\"DPOT_ERR_SIGNATURE\",\"batch\":\"%s\"}",
-        "{\"x\":\"\\\"batch\\\":\", \"batch\" :\n\"%s\",\"status\":\"DPOT_ERR_CLOSED\","
-        "\"closed\":\"revision\"}\n",
+        ("{\"x\":\"\\\"batch\\\":\", \"batch\" :\n\"%s\",\"status\":\"DPOT_ERR_CLOSED\","
+         "\"closed\":\"revision\"}\n"),
         "{\"status\":\"DPOT_ERR_TOO_LARGE\",\"batch\":\"%s\"}"};
     static const char *const types[] = {"application/json", NULL,
                                         "Application/JSON; charset=utf-8"};
