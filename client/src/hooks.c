@@ -85,6 +85,10 @@ dpot_status dpot_hooks_check(const struct dpot_client_config *config, struct dpo
     }
     if (status == DPOT_OK && config->clock) {
         status = check_clock(config->clock, error);
+    } else if (status == DPOT_OK && !DPOT_WITH_POSIX) {
+        status = dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                                "config.clock is NULL, and this libdpot was built without POSIX: "
+                                "give a clock of yours");
     }
     if (status == DPOT_OK && config->counter) {
         status = check_counter(config->counter, error);

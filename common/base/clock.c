@@ -6,6 +6,8 @@
 
 #define MS_PER_DAY 86400000
 
+#if DPOT_WITH_POSIX
+
 static int64_t now_system(void *ctx)
 {
     (void)ctx;
@@ -34,6 +36,15 @@ const struct dpot_clock *dpot_clock_system(void)
 {
     return &system_clock;
 }
+
+#else
+
+const struct dpot_clock *dpot_clock_system(void)
+{
+    return NULL;
+}
+
+#endif
 
 /* Days from 1970-01-01 to a date, Gregorian calendar, from 1970 on. Years start in March, so that
  * the leap day is the last one. */

@@ -11,7 +11,7 @@
 
 #define DPOT_RFC3339_SIZE 21 /* "2026-12-01T00:00:00Z" and its NUL */
 
-/* The machine's wall clock. */
+/* The machine's wall clock; NULL in a build without DPOT_WITH_POSIX. */
 const struct dpot_clock *dpot_clock_system(void);
 
 /* Time since an arbitrary moment of this boot; never decreases, and setting the clock does not

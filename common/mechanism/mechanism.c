@@ -5,9 +5,24 @@
 #include "mechanism/sampler.h"
 #include "mechanism/u128.h"
 
+/* The mechanisms of this build (DPOT_MECHANISMS). */
 static const struct dpot_mechanism *const table[] = {
-    &dpot_mechanism_wpm, &dpot_mechanism_kpm, &dpot_mechanism_exponential, &dpot_mechanism_laplace,
-    &dpot_mechanism_gaussian};
+#ifndef DPOT_WITHOUT_WPM
+    &dpot_mechanism_wpm,
+#endif
+#ifndef DPOT_WITHOUT_KPM
+    &dpot_mechanism_kpm,
+#endif
+#ifndef DPOT_WITHOUT_EXPONENTIAL
+    &dpot_mechanism_exponential,
+#endif
+#ifndef DPOT_WITHOUT_LAPLACE
+    &dpot_mechanism_laplace,
+#endif
+#ifndef DPOT_WITHOUT_GAUSSIAN
+    &dpot_mechanism_gaussian,
+#endif
+};
 
 /* For sample_first: the device's rows with all weight on the drawn one, and the integers of that
  * draw. All arrays have n_max entries. */
@@ -40,10 +55,12 @@ const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id)
 
 const struct dpot_mechanism *dpot_mechanism_of(const struct dpot_campaign *campaign)
 {
-    const bool is_sphere = dpot_campaign_is_sphere(campaign);
-    return is_sphere && campaign->mechanism == DPOT_MECHANISM_WPM
-               ? &dpot_mechanism_sphere
-               : dpot_mechanism_get(campaign->mechanism);
+#ifndef DPOT_WITHOUT_WPM
+    if (campaign->mechanism == DPOT_MECHANISM_WPM && dpot_campaign_is_sphere(campaign)) {
+        return &dpot_mechanism_sphere;
+    }
+#endif
+    return dpot_mechanism_get(campaign->mechanism);
 }
 
 static dpot_status find_mechanism(const struct dpot_campaign *campaign,

@@ -68,7 +68,11 @@ static CURLcode set_options(struct curl_transport *t, struct exchange *x)
     t->detail[0] = '\0';
     SET(t->easy, result, CURLOPT_ERRORBUFFER, t->detail);
     SET(t->easy, result, CURLOPT_URL, request->url);
+#if LIBCURL_VERSION_NUM >= 0x075500
     SET(t->easy, result, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    SET(t->easy, result, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
     SET(t->easy, result, CURLOPT_NOSIGNAL, 1L);
     SET(t->easy, result, CURLOPT_FOLLOWLOCATION, 0L);
     SET(t->easy, result, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
