@@ -1,6 +1,6 @@
 /* What client/doc/platforms/android.md uses of the JNI. */
-#ifndef DPOT_TESTS_JNI_H
-#define DPOT_TESTS_JNI_H
+#ifndef DPOT_STAND_INS_JNI_H
+#define DPOT_STAND_INS_JNI_H
 
 #include <stdint.h>
 
