@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/crypto.h"
 #include "hooks.h"
+#include "uploader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -325,6 +326,7 @@ void dpot_client_close(dpot_client *client)
     if (client) {
         const struct dpot_allocator *allocator = client->config.allocator;
         dpot_journal_release(&client->journal);
+        dpot_upload_drop(client);
         dpot_free_array(allocator, client->campaigns.expected, client->campaigns.n_expected,
                         DPOT_HASH_LEN);
         dpot_free_array(allocator, client->server_url, client->server_url_size, sizeof(char));

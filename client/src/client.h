@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "caps.h"
 #include "dpot/dpot.h"
+#include "exchange.h"
 #include "storage/campaigns.h"
 #include "storage/journal.h"
 
@@ -26,6 +27,7 @@ struct dpot_client {
     bool has_last_clock;     /* backoff.c has read the clock: */
     int64_t last_clock_ms;   /* its last value there */
     uint32_t n_failures;     /* of the server in a row, since this handle was opened */
+    struct exchange exchange;
     struct dpot_error error;
 };
 
@@ -84,8 +86,8 @@ int64_t dpot_client_time(const dpot_client *client);
 DPOT_WARN_UNUSED dpot_status dpot_client_lock(dpot_client *client);
 void dpot_client_unlock(dpot_client *client);
 
-/* Fills the result of a pump that got n_sent answers (`result` may be NULL): how reports have ended
- * since the last result, and what waits. */
+/* Fills the result (NULL: none is wanted) of a call that got n_sent final answers: how reports have
+ * ended since the last result, and what waits. */
 void dpot_client_fill_pump_result(dpot_client *client, size_t n_sent,
                                   struct dpot_pump_result *result);
 

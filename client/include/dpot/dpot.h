@@ -187,7 +187,7 @@ struct dpot_pump_result { /* may be NULL in the call */
     size_t n_sent;       /* reports that got an answer now, of whatever kind */
     size_t n_pending;    /* reports still waiting */
     int64_t next_due_ms; /* when, by config.clock, pump has work again; INT64_MAX: never */
-    size_t n_accepted;   /* from here on: how reports ended since the last pump, or opening */
+    size_t n_accepted;   /* from here on: how reports ended since the last result, or opening */
     size_t n_duplicate;
     size_t n_rejected_malformed;
     size_t n_rejected_range;
@@ -210,6 +210,23 @@ struct dpot_pump_result { /* may be NULL in the call */
  *   NOT_OPEN, CLOSED   the round, by the server's clock alone: check the clocks */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                                                        struct dpot_pump_result *result);
+
+/* The same in two halves, for apps that carry requests themselves (an event loop, a gateway): no
+ * transport is needed. Fills `request` with the exchange that is due, else its method is NULL and
+ * result->next_due_ms (`result` may be NULL) says when to ask again. Borrowed until the next call
+ * of one of the two; asked again before its answer, the same request until timeout_ms is over, and
+ * then as after no answer. Without config.server_url `url` is the path alone.
+ *   BUSY  another handle is in a submit, or has a request under way */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_next_request(dpot_client *client,
+                                                               struct dpot_http_request *request,
+                                                               struct dpot_pump_result *result);
+
+/* Files the answer to that request, or that none came (NULL, or status 0). The failures of pump.
+ *   STATE  there is no such request: its answer was filed
+ *   BUSY   kept in memory; the next call of one of the three files it */
+DPOT_API DPOT_WARN_UNUSED dpot_status
+dpot_client_take_response(dpot_client *client, const struct dpot_http_response *response,
+                          const void *body, size_t body_len, struct dpot_pump_result *result);
 
 /* ---- Status ---- */
 #define DPOT_EPSILON_NONE 4294967296.0 /* spent_epsilon and spent_delta of a zCDP install once */
