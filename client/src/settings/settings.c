@@ -235,8 +235,8 @@ static dpot_status set(struct dpot_settings *settings, const char *name, const c
     if (status != DPOT_ERR_ARGUMENT) {
         return status;
     }
-    return key->kind == SECRET
-               ? dpot_error_set(error, status, "%s has a value that it cannot have: give %s", name,
+    return key->kind == SECRET || key->kind == TEXT /* a server_url may have a password */
+               ? dpot_error_set(error, status, "%s: not a value it can have: give %s", name,
                                 ranges[key->kind])
                : dpot_error_set(error, status,
                                 "%.100s: \"%.100s\" is not a value it can have: give %s", name,
