@@ -262,7 +262,7 @@ static dpot_status set_up(dpot_client *client)
     return status == DPOT_ERR_LEDGER ? DPOT_OK : status;
 }
 
-static void put_error_text(char *text, size_t cap, const struct dpot_error *error,
+void dpot_client_put_error(char *text, size_t cap, const struct dpot_error *error,
                            dpot_status status)
 {
     if (text && cap > 0) {
@@ -307,12 +307,12 @@ dpot_status dpot_client_open(const struct dpot_client_config *config, dpot_clien
     dpot_client *c = status == DPOT_OK ? dpot_alloc_array(merged.allocator, 1, sizeof *c) : NULL;
     if (!c) {
         status = status == DPOT_OK ? DPOT_ERR_MEMORY : status;
-        put_error_text(error_text, error_cap, &error, status);
+        dpot_client_put_error(error_text, error_cap, &error, status);
         return status;
     }
     c->config = merged;
     status = set_up(c);
-    put_error_text(error_text, error_cap, &c->error, status);
+    dpot_client_put_error(error_text, error_cap, &c->error, status);
     if (status != DPOT_OK) {
         dpot_client_close(c);
         return status == DPOT_ERR_POISONED ? DPOT_ERR_IO : status;
@@ -330,7 +330,12 @@ void dpot_client_close(dpot_client *client)
         dpot_free_array(allocator, client->campaigns.expected, client->campaigns.n_expected,
                         DPOT_HASH_LEN);
         dpot_free_array(allocator, client->server_url, client->server_url_size, sizeof(char));
+        void (*const release_owned)(void *) = client->release_owned;
+        void *const owned = client->owned;
         dpot_free_array(allocator, client, 1, sizeof *client);
+        if (release_owned) {
+            release_owned(owned);
+        }
     }
 }
 

@@ -29,6 +29,9 @@ struct dpot_client {
     uint32_t n_failures;     /* of the server in a row, since this handle was opened */
     struct exchange exchange;
     struct dpot_error error;
+
+    void *owned; /* hooks that belong to this client (settings/settings.c), or NULL */
+    void (*release_owned)(void *owned); /* called last of all */
 };
 
 /* The label of this device in a campaign with groups: of config.groups, else config.group. */
@@ -72,6 +75,11 @@ void dpot_client_clear_error(dpot_client *client);
 /* The end of every public call: sets the sentence of the status table if a failure has none.
  * Returns `status`. */
 dpot_status dpot_client_end(dpot_client *client, dpot_status status);
+
+/* Copies the sentence of a failed opening, or of the status table if it has none, to `text` (cut to
+ * `cap`; NULL is allowed); "" for DPOT_OK. */
+void dpot_client_put_error(char *text, size_t cap, const struct dpot_error *error,
+                           dpot_status status);
 
 /* The clock as it is. Sending, waiting and the server's keys go by it; charges go by device
  * time. */

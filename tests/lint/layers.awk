@@ -46,6 +46,7 @@ BEGIN {
     allow("client/src/platform", base " client/include")
     allow("client/src/storage", common " proto client/include")
     allow("client/src", common " proto client/include client/src/storage")
+    allow("client/src/settings", common " client/include client/src/storage client/src")
     allow("client/tool", common " common/files common/cli client/include client/src/storage")
 
     allow("aggregator/json", base " common/files")

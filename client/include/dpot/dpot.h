@@ -26,6 +26,7 @@
  *    way) and BUSY: another handle or process is in a submit, a pump or an opening; try again.
  *  - A NULL where none is allowed is ARGUMENT; so is struct_size 0 in a struct that dpot fills.
  *  - Arguments are borrowed for the call; what config points to, for the lifetime of the handle.
+ *  - Other languages open a client by texts and get results as JSON: dpot/settings.h.
  *  - One handle, one thread at a time. After fork() the child opens the folder anew. */
 #ifndef DPOT_DPOT_H
 #define DPOT_DPOT_H
