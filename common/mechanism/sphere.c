@@ -38,8 +38,8 @@ struct workspace {
 static size_t workspace_bytes(const struct dpot_campaign *campaign)
 {
     const size_t n_rows = campaign->n_max, dim = campaign->domain.dim;
-    const size_t bytes = sizeof(struct workspace) + dpot_index_bytes(campaign) +
-                         sizeof(double) * (n_rows + dim + n_rows * dim);
+    const size_t bytes =
+        sizeof(struct workspace) + dpot_index_bytes(campaign) + sizeof(double) * (n_rows + dim);
     return dpot_bytes_add(bytes, dpot_few_projection_bytes(n_rows, campaign->output.size));
 }
 
