@@ -18,7 +18,7 @@ size_t dpot_draft_bytes(const struct dpot_campaign *campaign)
     const size_t vector =
         is_vector(campaign) ? (size_t)campaign->vector.dim + dpot_vector_data_dim(&campaign->vector)
                             : 0;
-    size_t bytes = dpot_mechanism_of(campaign)->workspace_bytes(campaign);
+    size_t bytes = dpot_privatizer_bytes(campaign);
     bytes = dpot_bytes_add(bytes, rows * (sizeof(double) + sizeof(uint32_t)));
     bytes = dpot_bytes_add(bytes, vector * sizeof(double));
     if (dpot_campaign_is_sphere(campaign)) {

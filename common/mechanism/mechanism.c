@@ -2,6 +2,7 @@
 
 #include "base/crypto.h"
 #include "base/double_bits.h"
+#include "mechanism/index.h"
 #include "mechanism/sampler.h"
 #include "mechanism/u128.h"
 
@@ -87,7 +88,7 @@ dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
     if (status != DPOT_OK) {
         return status;
     }
-    const size_t bytes = mechanism->workspace_bytes(campaign);
+    const size_t bytes = dpot_privatizer_bytes(campaign);
     if (bytes > DPOT_PRIVATIZE_BYTES_MAX && dpot_mechanism_is_vector(campaign->mechanism)) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "a vector of %u numbers needs %zu bytes on a device, at most %u are "
@@ -103,6 +104,16 @@ dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
                               DPOT_PRIVATIZE_BYTES_MAX);
     }
     return mechanism->check(campaign, error);
+}
+
+/* A row of struct place. */
+#define PLACE_ROW_BYTES (sizeof(uint32_t) + sizeof(double) + 4 * sizeof(uint64_t))
+
+size_t dpot_privatizer_bytes(const struct dpot_campaign *campaign)
+{
+    const size_t place = campaign->sample_first ? PLACE_ROW_BYTES * (size_t)campaign->n_max : 0;
+    return dpot_bytes_add(dpot_mechanism_of(campaign)->workspace_bytes(campaign),
+                          sizeof(struct dpot_privatizer) + place);
 }
 
 struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign)

@@ -366,7 +366,7 @@ size_t dpot_nearest_bytes(const struct dpot_domain *domain, const struct dpot_me
         .metric = metric,
         .width = metric->id == DPOT_METRIC_HAVERSINE ? 3 : domain->dim,
     };
-    return sizeof(double) * count_prepared(&nearest);
+    return dpot_array_bytes(count_prepared(&nearest), sizeof(double));
 }
 
 dpot_status dpot_nearest_init(struct dpot_nearest *nearest, const struct dpot_domain *domain,
