@@ -40,6 +40,18 @@ void dpot_client_config_init(struct dpot_client_config *config, size_t struct_si
     memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
 }
 
+void dpot_client_cancel(dpot_client *client)
+{
+    if (client) {
+        atomic_store(&client->is_cancelled, true);
+    }
+}
+
+void dpot_client_end_cancel(dpot_client *client)
+{
+    atomic_store(&client->is_cancelled, false);
+}
+
 void dpot_client_clear_error(dpot_client *client)
 {
     client->error.text[0] = '\0';

@@ -9,6 +9,8 @@
 #include "storage/campaigns.h"
 #include "storage/journal.h"
 
+#include <stdatomic.h>
+
 struct dpot_client {
     struct dpot_client_config config; /* as given, over the defaults; hooks filled in */
     char *server_url;                 /* our copy, without trailing slashes; NULL: no network */
@@ -28,6 +30,7 @@ struct dpot_client {
     int64_t last_clock_ms;   /* its last value there */
     uint32_t n_failures;     /* of the server in a row, since this handle was opened */
     struct exchange exchange;
+    atomic_bool is_cancelled; /* by dpot_client_cancel, until a pump or enrolling has ended */
     struct dpot_error error;
 
     void *owned; /* hooks that belong to this client (settings/settings.c), or NULL */
@@ -68,6 +71,9 @@ dpot_client_check_not_closed(dpot_client *client, const struct dpot_signed_campa
 DPOT_WARN_UNUSED dpot_status dpot_client_find_round(dpot_client *client,
                                                     const struct dpot_campaign *campaign,
                                                     int64_t time_ms, uint32_t *round);
+
+/* The call that dpot_client_cancel was for has ended. */
+void dpot_client_end_cancel(dpot_client *client);
 
 /* Clears the last error; every public call begins with it. */
 void dpot_client_clear_error(dpot_client *client);

@@ -174,5 +174,6 @@ dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16
     if (status == DPOT_OK) {
         status = fetch_keys(client);
     }
+    dpot_client_end_cancel(client);
     return dpot_client_end(client, status);
 }

@@ -129,6 +129,12 @@ dpot_status dpot_http_explain(dpot_client *client, const struct dpot_http_reques
             : "");
 }
 
+/* May run on another thread. */
+static int is_cancelled(void *canceller)
+{
+    return atomic_load((atomic_bool *)canceller);
+}
+
 dpot_status dpot_http_perform(dpot_client *client, struct dpot_http_request *request,
                               struct dpot_buf *out, struct dpot_http_answer *answer)
 {
@@ -138,6 +144,11 @@ dpot_status dpot_http_perform(dpot_client *client, struct dpot_http_request *req
     request->body_max = out->max - out->len;
     request->on_body = take_body;
     request->sink = out;
+    request->is_cancelled = is_cancelled;
+    request->canceller = &client->is_cancelled;
+    if (atomic_load(&client->is_cancelled)) {
+        return dpot_error_set(&client->error, DPOT_ERR_NETWORK, "cancelled");
+    }
     const dpot_status status = transport->perform(transport->ctx, request, &response);
     response.content_type[sizeof response.content_type - 1] = '\0'; /* whatever the hook wrote */
     response.reason[sizeof response.reason - 1] = '\0';

@@ -45,17 +45,29 @@ static void carry(dpot_client *client, uint32_t timeout_ms)
         client, dpot_http_perform(client, &request, &exchange->received, &exchange->answer));
 }
 
+/* A cancelled exchange is no failure: the next pump goes on. */
+static bool is_cut_off(const dpot_client *client)
+{
+    return atomic_load(&client->is_cancelled) && client->exchange.failure != DPOT_OK;
+}
+
 static dpot_status send_due(struct pump *pump, struct upload *upload)
 {
     dpot_client *client = pump->client;
     for (;;) {
-        const uint32_t timeout_ms = request_timeout_ms(pump);
+        const uint32_t timeout_ms =
+            atomic_load(&client->is_cancelled) ? 0 : request_timeout_ms(pump);
         const int64_t due_ms = pump->clock_ms < pump->due_ms ? pump->clock_ms : pump->due_ms;
         const dpot_status status = dpot_upload_next(upload, due_ms, timeout_ms);
         if (status != DPOT_OK || client->exchange.kind == EXCHANGE_NONE || timeout_ms == 0) {
             return status;
         }
         carry(client, timeout_ms);
+        if (is_cut_off(client)) {
+            dpot_upload_abandon(client);
+            dpot_client_clear_error(client);
+            return DPOT_OK;
+        }
         const dpot_status filed = dpot_upload_file(upload);
         if (filed != DPOT_OK) {
             return filed;
@@ -87,5 +99,6 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
     if (status == DPOT_OK) {
         status = send_due(&pump, &upload);
     }
+    dpot_client_end_cancel(client);
     return dpot_upload_end(&upload, status, result);
 }

@@ -27,7 +27,7 @@
  *  - A NULL where none is allowed is ARGUMENT; so is struct_size 0 in a struct that dpot fills.
  *  - Arguments are borrowed for the call; what config points to, for the lifetime of the handle.
  *  - Other languages open a client by texts and get results as JSON: dpot/settings.h.
- *  - One handle, one thread at a time. After fork() the child opens the folder anew. */
+ *  - One handle, one thread at a time (dpot_client_cancel aside). After fork() the child opens the folder anew. */
 #ifndef DPOT_DPOT_H
 #define DPOT_DPOT_H
 
@@ -211,6 +211,11 @@ struct dpot_pump_result { /* may be NULL in the call */
  *   NOT_OPEN, CLOSED   the round, by the server's clock alone: check the clocks */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                                                        struct dpot_pump_result *result);
+
+/* Ends the pump or the enrolling that runs, or else the next one, soon: a pump with DPOT_OK and the
+ * rest pending, enrolling with NETWORK. The only call for another thread or a signal handler while
+ * the handle is in use; the handle must not be closed meanwhile. libcurl asks about once a second. */
+DPOT_API void dpot_client_cancel(dpot_client *client);
 
 /* The same in two halves, for apps that carry requests themselves (an event loop, a gateway): no
  * transport is needed. Fills `request` with the exchange that is due, else its method is NULL and

@@ -56,6 +56,17 @@ static size_t take_body(char *data, size_t size, size_t count, void *ctx)
     return len;
 }
 
+/* 1 ends the exchange. An older caller has no is_cancelled. */
+static int ask_whether_cancelled(void *ctx, curl_off_t to_receive, curl_off_t received,
+                                 curl_off_t to_send, curl_off_t sent)
+{
+    const struct dpot_http_request *request = ((const struct exchange *)ctx)->request;
+    const size_t end = offsetof(struct dpot_http_request, canceller) + sizeof request->canceller;
+    (void)to_receive, (void)received, (void)to_send, (void)sent;
+    return request->struct_size >= end && request->is_cancelled &&
+           request->is_cancelled(request->canceller) != 0;
+}
+
 /* Sets an option unless an earlier one has failed. */
 #define SET(easy, result, option, value)                                                           \
     ((result) = (result) == CURLE_OK ? curl_easy_setopt((easy), (option), (value)) : (result))
@@ -79,6 +90,9 @@ static CURLcode set_options(struct curl_transport *t, struct exchange *x)
     SET(t->easy, result, CURLOPT_TIMEOUT_MS, timeout_ms);
     SET(t->easy, result, CURLOPT_WRITEFUNCTION, take_body);
     SET(t->easy, result, CURLOPT_WRITEDATA, (void *)x);
+    SET(t->easy, result, CURLOPT_XFERINFOFUNCTION, ask_whether_cancelled);
+    SET(t->easy, result, CURLOPT_XFERINFODATA, (void *)x);
+    SET(t->easy, result, CURLOPT_NOPROGRESS, 0L);
     if (t->ca_file) {
         SET(t->easy, result, CURLOPT_CAINFO, t->ca_file);
     }
@@ -174,6 +188,7 @@ static const struct {
     {CURLE_WEIRD_SERVER_REPLY, "what answers there does not speak HTTP"},
     {CURLE_OUT_OF_MEMORY, "a header of the answer is too large"},
     {CURLE_UNSUPPORTED_PROTOCOL, "what answers there does not speak HTTP"},
+    {CURLE_ABORTED_BY_CALLBACK, "cancelled"},
     {CURLE_OK, "the exchange ended without a status"},
 };
 

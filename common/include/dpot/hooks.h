@@ -74,6 +74,10 @@ struct dpot_http_request {
     size_t body_max;     /* longest response body accepted, bytes */
     dpot_status (*on_body)(void *sink, const void *data, size_t len);
     void *sink;
+    /* NULL, or beyond struct_size, or: asked now and then, also by another thread of the hook; not
+     * 0: give up with DPOT_ERR_NETWORK. */
+    int (*is_cancelled)(void *canceller);
+    void *canceller;
 };
 
 /* content_type and reason exist only when struct_size includes them. */

@@ -258,3 +258,26 @@ Test(curl, a_response_without_room_for_a_reason_gets_none)
         cr_assert_eq(response.reason[i], 0x5a);
     }
 }
+
+static int is_asked_twice(void *canceller)
+{
+    size_t *n_asked = canceller;
+    return ++*n_asked >= 2;
+}
+
+Test(curl, an_exchange_ends_when_it_is_cancelled)
+{
+    char url[256];
+    size_t n_asked = 0;
+    struct dpot_http_response response = {.struct_size = sizeof response};
+    (void)snprintf(url, sizeof url, "%s/slow", http.url);
+    const struct dpot_http_request request = {.struct_size = sizeof request,
+                                              .method = "GET",
+                                              .url = url,
+                                              .timeout_ms = LONG_MS,
+                                              .is_cancelled = is_asked_twice,
+                                              .canceller = &n_asked};
+    cr_assert_eq(transport->perform(transport->ctx, &request, &response), DPOT_ERR_NETWORK);
+    cr_assert_eq(n_asked, 2);
+    cr_assert_str_eq(response.reason, "cancelled");
+}
