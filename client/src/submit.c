@@ -199,7 +199,7 @@ static dpot_status draw_randomness(struct submission *s)
     const struct dpot_rng_source *source = s->client->rng_source;
     struct dpot_report *report = &s->draft.report;
     uint8_t random_delay[8], random_places[8];
-    dpot_rng_init(&s->draft.rng, source);
+    dpot_rng_init(s->draft.rng, source);
     source->fill(source->ctx, report->id, sizeof report->id);
     source->fill(source->ctx, random_delay, sizeof random_delay);
     source->fill(source->ctx, random_places, sizeof random_places);

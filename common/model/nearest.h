@@ -5,7 +5,9 @@
  *     dpot_nearest_find(&nearest, x)                                -> index of a point
  *     dpot_nearest_release(&nearest);                               wipes
  *
- * Distances are compared as doubles; ties after rounding go to the lowest index.
+ * Axes are compared as doubles. A scan compares whole numbers: steps of 2^-22 to 2^-28 of the extent
+ * of a list (2^8 times wider for a place more than 4 extents away), 2^-29 of a radius, 2^-29 of a
+ * ring. Ties after rounding go to the lowest index.
  *
  *   grids; rings        in euclidean, l1 and linf: the nearest on every axis (in linf others may be
  *   as lines            as near). A place outside is first moved to the edge of the box.
@@ -30,11 +32,12 @@ struct dpot_nearest {
     const struct dpot_domain *domain; /* borrowed */
     const struct dpot_metric *metric; /* borrowed */
     const struct dpot_allocator *allocator;
-    uint32_t width;   /* numbers of a prepared point */
-    double scale;     /* lists: 1 / extent, rounded to a power of two */
-    double least;     /* smaller numbers count as 0, so that no product is subnormal */
-    double *prepared; /* (size, width) points to scan; NULL: prepared one by one */
-    double *place;    /* (width) the place, prepared */
+    uint32_t width;    /* numbers of a prepared point */
+    double scale;      /* lists: 1 / extent, rounded to a power of two */
+    double least;      /* smaller numbers count as 0, so that no product is subnormal */
+    double unit;       /* whole numbers per extent, radius or unit of a ring */
+    int32_t *prepared; /* (size, width) points to scan */
+    int32_t *place;    /* (width) the place, prepared */
 };
 
 /* Bytes that _init allocates. */
