@@ -47,8 +47,9 @@ dpot_status dpot_client_check_not_closed(dpot_client *client,
 {
     const struct dpot_ledger *ledger = &client->journal.ledger;
     const struct dpot_campaign *campaign = &revision->campaign;
-    const size_t last = dpot_ledger_last_answer(ledger, revision->hash);
-    if (last == SIZE_MAX || !closes_revision(campaign, &ledger->charges[last])) {
+    const struct dpot_ledger_campaign *charged =
+        dpot_sums_find_revision(&ledger->sums, revision->hash);
+    if (!charged || !closes_revision(campaign, &charged->answer)) {
         return DPOT_OK;
     }
     return dpot_error_set(
