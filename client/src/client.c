@@ -66,6 +66,11 @@ int64_t dpot_client_clock(const dpot_client *client)
     return clock->now(clock->ctx);
 }
 
+int64_t dpot_client_steady_us(const dpot_client *client)
+{
+    return dpot_clock_steady_us(client->config.clock);
+}
+
 int64_t dpot_client_time(const dpot_client *client)
 {
     return dpot_journal_time(&client->journal, dpot_client_clock(client));
@@ -239,6 +244,9 @@ static dpot_status set_up(dpot_client *client)
         status = dpot_caps_init(&client->caps, &client->config, &client->error);
     }
     if (status == DPOT_OK) {
+        status = dpot_random_check(&client->error);
+    }
+    if (status == DPOT_OK) {
         status = dpot_init();
     }
     if (status != DPOT_OK) {
@@ -259,7 +267,10 @@ static dpot_status set_up(dpot_client *client)
         dpot_journal_reset(&client->journal);
         status = DPOT_OK;
     }
-    return status == DPOT_ERR_LEDGER ? DPOT_OK : status;
+    if (status == DPOT_OK || status == DPOT_ERR_LEDGER) {
+        status = dpot_random_check(&client->error); /* an install has a random id */
+    }
+    return status;
 }
 
 void dpot_client_put_error(char *text, size_t cap, const struct dpot_error *error,

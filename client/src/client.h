@@ -85,6 +85,9 @@ void dpot_client_put_error(char *text, size_t cap, const struct dpot_error *erro
  * time. */
 int64_t dpot_client_clock(const dpot_client *client);
 
+/* The steady clock, in microseconds: for lengths of time. */
+int64_t dpot_client_steady_us(const dpot_client *client);
+
 /* Device time: max(clock, latest time in the ledger). */
 int64_t dpot_client_time(const dpot_client *client);
 

@@ -82,7 +82,8 @@ void dpot_defer_refused(struct upload *upload, struct dpot_slot *slot, int http_
 
 static bool is_local_failure(dpot_status status)
 {
-    return status == DPOT_ERR_MEMORY || status == DPOT_ERR_IO || status == DPOT_ERR_NO_SPACE;
+    return status == DPOT_ERR_MEMORY || status == DPOT_ERR_IO || status == DPOT_ERR_NO_SPACE ||
+           status == DPOT_ERR_RANDOM;
 }
 
 void dpot_defer_unanswered(struct upload *upload, struct dpot_slot *slot, dpot_status status)

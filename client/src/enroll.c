@@ -38,10 +38,10 @@ static dpot_status check_costs(dpot_client *client, const struct dpot_signed_cam
 static dpot_status verify(dpot_client *client, const void *data, size_t len,
                           struct dpot_signed_campaign *revision, uint64_t *load_us)
 {
-    const int64_t start_us = dpot_clock_monotonic_us();
+    const int64_t start_us = dpot_client_steady_us(client);
     const dpot_status status =
         dpot_campaigns_verify(&client->campaigns, data, len, revision, &client->error);
-    *load_us = (uint64_t)(dpot_clock_monotonic_us() - start_us);
+    *load_us = (uint64_t)(dpot_client_steady_us(client) - start_us);
     return status;
 }
 

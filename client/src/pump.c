@@ -19,7 +19,7 @@ struct pump {
 static uint32_t time_left_ms(struct pump *pump)
 {
     const int64_t now_ms = dpot_client_clock(pump->client);
-    const int64_t steady_ms = dpot_clock_monotonic_ms() - pump->started_ms;
+    const int64_t steady_ms = dpot_client_steady_us(pump->client) / 1000 - pump->started_ms;
     pump->advanced_ms += now_ms > pump->clock_ms ? now_ms - pump->clock_ms : 0;
     pump->clock_ms = now_ms;
     const int64_t used_ms = pump->advanced_ms > steady_ms ? pump->advanced_ms : steady_ms;
@@ -77,7 +77,7 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
     const int64_t now_ms = dpot_client_clock(client);
     struct upload upload = {.client = client};
     struct pump pump = {.client = client,
-                        .started_ms = dpot_clock_monotonic_ms(),
+                        .started_ms = dpot_client_steady_us(client) / 1000,
                         .due_ms = now_ms,
                         .clock_ms = now_ms,
                         .deadline_ms = deadline_ms};

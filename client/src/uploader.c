@@ -164,7 +164,10 @@ static dpot_status seal(dpot_client *client, const struct dpot_slot *slot,
                                .allocator = client->config.allocator};
     memcpy(batch.campaign_hash, slot->name.key.campaign_hash, sizeof batch.campaign_hash);
     dpot_buf_init(&exchange->body, DPOT_BATCH_BYTES_MAX, client->config.allocator);
-    const dpot_status status = dpot_wire_batch_seal(&batch, seal_key, &exchange->body);
+    dpot_status status = dpot_wire_batch_seal(&batch, seal_key, &exchange->body);
+    if (status == DPOT_OK) {
+        status = dpot_random_check(&client->error);
+    }
     if (status == DPOT_OK) {
         dpot_wire_batch_digest(exchange->body.data, exchange->body.len, exchange->digest);
     }
@@ -268,7 +271,10 @@ static dpot_status drop_old(dpot_client *client)
 
 static dpot_status compact(dpot_client *client)
 {
-    const dpot_status status = dpot_journal_compact(&client->journal);
+    dpot_status status = dpot_journal_fold(&client->journal);
+    if (status == DPOT_OK) {
+        status = dpot_journal_compact(&client->journal);
+    }
     return status == DPOT_ERR_MEMORY ? DPOT_OK : status;
 }
 

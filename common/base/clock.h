@@ -6,6 +6,7 @@
 
 #include "dpot/hooks.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,10 @@ const struct dpot_clock *dpot_clock_system(void);
  * change it. */
 int64_t dpot_clock_monotonic_ms(void);
 int64_t dpot_clock_monotonic_us(void);
+
+/* The same by the hook's monotonic(), if it has one; it must without DPOT_WITH_POSIX. */
+int64_t dpot_clock_steady_us(const struct dpot_clock *clock);
+bool dpot_clock_is_steady(const struct dpot_clock *clock);
 
 /* Parses "YYYY-MM-DDThh:mm:ssZ" (UTC, no fraction; years 1970 to 9999). DPOT_ERR_MALFORMED:
  * *time_ms is unchanged. */

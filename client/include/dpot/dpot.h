@@ -64,7 +64,7 @@ struct dpot_campaign_group {
 
 struct dpot_client_config {
     size_t struct_size;
-    const char *server_url; /* "https://host[:port]"; NULL: no network, dpot_client_import only */
+    const char *server_url; /* "https://host[:port]"; NULL: no network (but see next_request) */
     uint8_t pin[32];        /* required: Ed25519 public key that signs campaigns */
     /* Caps: no default. Basic accountant: epsilons in (0, 2^31); zCDP: 0. */
     double campaign_epsilon_cap; /* over all revisions and rounds of one (pin, campaign id) */
@@ -102,8 +102,8 @@ DPOT_API void dpot_client_config_init(struct dpot_client_config *config, size_t 
 /* Reads, repairs and re-syncs the folder's ledger and spool. On failure *client is NULL and
  * `error_text` (may be NULL) has one sentence. An untrusted ledger opens with its budget spent.
  *   CAP_UNSET  a cap is missing
- *   ARGUMENT   pin, filesystem, an incomplete hook, another accountant or counter than before;
- *              no transport for the server_url, in a libdpot without libcurl (DPOT_WITH_CURL) */
+ *   ARGUMENT   pin, filesystem, an incomplete hook, another accountant or counter than before
+ *   RANDOM     a libdpot without POSIX has no source of randomness (dpot_random_set) */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_open(const struct dpot_client_config *config,
                                                        dpot_client **client, char *error_text,
                                                        size_t error_cap);

@@ -459,9 +459,8 @@ dpot_status dpot_journal_fold(struct dpot_journal *journal)
     }
     if (status == DPOT_OK) {
         status = dpot_ledger_fold(&journal->ledger);
-        status = status == DPOT_ERR_NO_SPACE
-                     ? DPOT_OK
-                     : poison_unless_ok(journal, DPOT_LEDGER_NAME, status);
+        status = status == DPOT_ERR_NO_SPACE ? DPOT_OK
+                                             : poison_unless_ok(journal, DPOT_LEDGER_NAME, status);
     }
     return status;
 }

@@ -16,6 +16,7 @@ void dpot_ledger_init(struct dpot_ledger *ledger, const struct dpot_filesystem *
     *ledger = (struct dpot_ledger){.filesystem = filesystem,
                                    .allocator = allocator,
                                    .install = install,
+                                   .tail_max = DPOT_LEDGER_TAIL_MAX,
                                    .latest_ms = INT64_MIN};
     dpot_sums_init(&ledger->sums, allocator);
 }
@@ -369,8 +370,9 @@ static dpot_status append(struct dpot_ledger *ledger, uint8_t *record, int64_t t
     dpot_store_u64(record + TIME_AT, (uint64_t)time_ms);
     dpot_store_u64(record + COUNTER_AT, counter);
     dpot_mac(ledger->install, chain(ledger), record, MAC_AT, record + MAC_AT);
-    dpot_status status = fs->write_at(fs->ctx, ledger->file, record_offset(ledger, ledger->n_records),
-                                      record, DPOT_LEDGER_RECORD_LEN);
+    dpot_status status =
+        fs->write_at(fs->ctx, ledger->file, record_offset(ledger, ledger->n_records), record,
+                     DPOT_LEDGER_RECORD_LEN);
     if (status == DPOT_OK) {
         status = fs->sync(fs->ctx, ledger->file);
     }

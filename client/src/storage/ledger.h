@@ -47,6 +47,7 @@
 
 #define DPOT_LEDGER_NAME "ledger"
 #define DPOT_LEDGER_RECORD_LEN 192
+#define DPOT_LEDGER_TAIL_MAX 128 /* records behind the sums, besides one per open charge */
 
 struct dpot_ledger {
     const struct dpot_filesystem *filesystem;
@@ -60,7 +61,8 @@ struct dpot_ledger {
     uint64_t first_seq;           /* of the first record in the file */
     uint64_t fold_end;            /* seq behind the part that folding wrote; 0: never folded */
     uint64_t n_records;           /* ever written: the next seq */
-    uint32_t accountant; /* of the header: enum dpot_accountant */
+    uint32_t tail_max;            /* records behind fold_end; DPOT_LEDGER_TAIL_MAX but in tests */
+    uint32_t accountant;          /* of the header: enum dpot_accountant */
     uint8_t header[DPOT_HEADER_LEN];
     uint8_t last[DPOT_LEDGER_RECORD_LEN]; /* the last record as on disk, if there is one */
     bool is_withdrawn;                    /* the last CONSENT withdraws it */

@@ -6,13 +6,10 @@
 
 #define NEW_NAME DPOT_LEDGER_NAME ".new"
 
-/* Records that a file has at most beside its sums and open charges. */
-#define TAIL_RECORDS 128
-
 bool dpot_ledger_is_foldable(const struct dpot_ledger *ledger)
 {
     const uint64_t n_open = ledger->sums.n_ended[DPOT_DONE_NOT_YET];
-    return ledger->n_records - ledger->fold_end >= TAIL_RECORDS + n_open;
+    return ledger->n_records - ledger->fold_end >= ledger->tail_max + n_open;
 }
 
 /* The ends of reports in the order of ENDED_AT. */
@@ -60,7 +57,8 @@ static dpot_status read_campaign(struct dpot_ledger *ledger, const uint8_t *reco
         .revision = charge.revision,
         .newest = charge.key,
         .newest_done = (uint8_t)done,
-        .answer = {(uint8_t)(done >> 8), (int64_t)dpot_load_u64(record + ANSWERED_AT)}};
+        .answer = {(uint8_t)(done >> 8), dpot_load_u32(record + ANSWER_ROUND_AT),
+                   (int64_t)dpot_load_u64(record + ANSWERED_AT)}};
     memcpy(campaign->signer, charge.signer, sizeof campaign->signer);
     memcpy(campaign->campaign_id, charge.campaign_id, sizeof campaign->campaign_id);
     return DPOT_OK;
@@ -191,6 +189,7 @@ static void put_campaign(struct writer *writer, const struct dpot_ledger_campaig
     dpot_store_u32(writer->last + DONE_AT,
                    campaign->newest_done | (uint32_t)campaign->answer.done << 8);
     dpot_store_u64(writer->last + ANSWERED_AT, (uint64_t)campaign->answer.done_ms);
+    dpot_store_u32(writer->last + ANSWER_ROUND_AT, campaign->answer.round);
     put(writer);
 }
 

@@ -6,7 +6,8 @@
 
 enum {
     TYPE_AT = 0, /* u32 */
-    DONE_AT = 4, /* u32; of CONSENT: 1 withdrawn, 2 granted, of SUMS also 0; of CAMPAIGN: how the last
+    DONE_AT =
+        4, /* u32; of CONSENT: 1 withdrawn, 2 granted, of SUMS also 0; of CAMPAIGN: how the last
                   * charge ended, and the last answer << 8; of SPANS: their number; of a CHARGE
                   * that was folded: readings, else 0 */
     SEQ_AT = 8,
@@ -20,8 +21,9 @@ enum {
     COST_AT = 104, /* epsilon, delta, rho, coordinates */
     TIME_AT = 136,
     COUNTER_AT = 144,
-    HORIZON_AT = 152, /* of CHARGE and RESUME; 0 in records of older releases */
-    ANSWERED_AT = 144, /* of CAMPAIGN */
+    HORIZON_AT = 152,      /* of CHARGE and RESUME; 0 in records of older releases */
+    ANSWERED_AT = 144,     /* of CAMPAIGN: when the last answer came */
+    ANSWER_ROUND_AT = 152, /* u32; and to which report */
     MAC_AT = 160,
 
     SPANS_AT = 16, /* first, last, cost */

@@ -32,9 +32,8 @@ static dpot_status reserve_campaign(struct dpot_ledger_sums *sums)
         return DPOT_OK;
     }
     const size_t cap = sums->cap_campaigns ? 2 * sums->cap_campaigns : 2;
-    struct dpot_ledger_campaign *campaigns =
-        dpot_resize_array(sums->allocator, sums->campaigns, sums->cap_campaigns, cap,
-                          sizeof *sums->campaigns);
+    struct dpot_ledger_campaign *campaigns = dpot_resize_array(
+        sums->allocator, sums->campaigns, sums->cap_campaigns, cap, sizeof *sums->campaigns);
     if (!campaigns) {
         return DPOT_ERR_MEMORY;
     }
@@ -168,15 +167,23 @@ void dpot_sums_finish(struct dpot_ledger_sums *sums, const struct dpot_charge *c
         campaign->newest_done = done;
     }
     if (is_answer(done) && is_same_revision(&campaign->newest, &charge->key)) {
-        campaign->answer = (struct dpot_answer){done, done_ms};
+        campaign->answer = (struct dpot_answer){done, charge->key.round, done_ms};
     }
 }
 
-const struct dpot_ledger_campaign *
-dpot_sums_find(const struct dpot_ledger_sums *sums, const uint8_t signer[DPOT_SIGN_PUBLIC_LEN],
-               const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN])
+const struct dpot_ledger_campaign *dpot_sums_find(const struct dpot_ledger_sums *sums,
+                                                  const uint8_t signer[DPOT_SIGN_PUBLIC_LEN],
+                                                  const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN])
 {
     return find_campaign(sums, signer, campaign_id);
+}
+
+struct dpot_privacy dpot_sums_spent_on(const struct dpot_ledger_sums *sums,
+                                       const uint8_t signer[DPOT_SIGN_PUBLIC_LEN],
+                                       const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN])
+{
+    const struct dpot_ledger_campaign *campaign = find_campaign(sums, signer, campaign_id);
+    return campaign ? campaign->spent : (struct dpot_privacy){0};
 }
 
 const struct dpot_ledger_campaign *

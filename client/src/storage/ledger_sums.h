@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #define DPOT_LEDGER_SPANS_MAX 192
+#define DPOT_LEDGER_CAMPAIGNS_MAX 64 /* of new ones: a folder of an older release may have more */
 
 /* Identifies a report: one charge, one report and one end per key. */
 struct dpot_key {
@@ -54,6 +55,7 @@ struct dpot_charge {
 /* An answer of the server (409 included) that ended a report. */
 struct dpot_answer {
     uint8_t done;    /* DPOT_DONE_NOT_YET: none */
+    uint32_t round;  /* of the report */
     int64_t done_ms; /* when, by the clock at that time */
 };
 
@@ -77,7 +79,7 @@ struct dpot_ledger_span {
 struct dpot_ledger_sums {
     const struct dpot_allocator *allocator;
     struct dpot_privacy spent;
-    uint64_t n_ended[DPOT_DONE_END]; /* charges by enum dpot_done; [0]: open ones */
+    uint64_t n_ended[DPOT_DONE_END];        /* charges by enum dpot_done; [0]: open ones */
     struct dpot_ledger_campaign *campaigns; /* (n_campaigns of cap_campaigns) owned */
     size_t n_campaigns;
     size_t cap_campaigns;
@@ -101,9 +103,14 @@ void dpot_sums_finish(struct dpot_ledger_sums *sums, const struct dpot_charge *c
                       int64_t done_ms);
 
 /* NULL: nothing was charged to it. */
-const struct dpot_ledger_campaign *
-dpot_sums_find(const struct dpot_ledger_sums *sums, const uint8_t signer[DPOT_SIGN_PUBLIC_LEN],
-               const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN]);
+const struct dpot_ledger_campaign *dpot_sums_find(const struct dpot_ledger_sums *sums,
+                                                  const uint8_t signer[DPOT_SIGN_PUBLIC_LEN],
+                                                  const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN]);
+
+/* What was charged to it: 0 if nothing. */
+struct dpot_privacy dpot_sums_spent_on(const struct dpot_ledger_sums *sums,
+                                       const uint8_t signer[DPOT_SIGN_PUBLIC_LEN],
+                                       const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN]);
 
 /* The campaign whose last charge was to this revision; NULL: none. */
 const struct dpot_ledger_campaign *
