@@ -259,7 +259,7 @@ static void *send_all(void *ctx)
             ingest_begin(&sender->modules->ingest, sender->modules->record.campaign_id,
                          load->bodies[i].data, load->bodies[i].len, &result);
         turn_require(flights[i].call != NULL, result.error.text);
-        ingest_submit(flights[i].call, come_back, &flights[i]);
+        ingest_submit(&flights[i].call, 1, come_back, &flights[i]);
     }
     for (size_t i = 0; i < N_FLYING; i++) {
         (void)sem_wait(&sender->completed); /* every call has completed */
