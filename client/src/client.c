@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/crypto.h"
 #include "hooks.h"
+#include "uploader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +64,11 @@ int64_t dpot_client_clock(const dpot_client *client)
 {
     const struct dpot_clock *clock = client->config.clock;
     return clock->now(clock->ctx);
+}
+
+int64_t dpot_client_steady_us(const dpot_client *client)
+{
+    return dpot_clock_steady_us(client->config.clock);
 }
 
 int64_t dpot_client_time(const dpot_client *client)
@@ -238,6 +244,9 @@ static dpot_status set_up(dpot_client *client)
         status = dpot_caps_init(&client->caps, &client->config, &client->error);
     }
     if (status == DPOT_OK) {
+        status = dpot_random_check(&client->error);
+    }
+    if (status == DPOT_OK) {
         status = dpot_init();
     }
     if (status != DPOT_OK) {
@@ -258,10 +267,13 @@ static dpot_status set_up(dpot_client *client)
         dpot_journal_reset(&client->journal);
         status = DPOT_OK;
     }
-    return status == DPOT_ERR_LEDGER ? DPOT_OK : status;
+    if (status == DPOT_OK || status == DPOT_ERR_LEDGER) {
+        status = dpot_random_check(&client->error); /* an install has a random id */
+    }
+    return status;
 }
 
-static void put_error_text(char *text, size_t cap, const struct dpot_error *error,
+void dpot_client_put_error(char *text, size_t cap, const struct dpot_error *error,
                            dpot_status status)
 {
     if (text && cap > 0) {
@@ -306,12 +318,12 @@ dpot_status dpot_client_open(const struct dpot_client_config *config, dpot_clien
     dpot_client *c = status == DPOT_OK ? dpot_alloc_array(merged.allocator, 1, sizeof *c) : NULL;
     if (!c) {
         status = status == DPOT_OK ? DPOT_ERR_MEMORY : status;
-        put_error_text(error_text, error_cap, &error, status);
+        dpot_client_put_error(error_text, error_cap, &error, status);
         return status;
     }
     c->config = merged;
     status = set_up(c);
-    put_error_text(error_text, error_cap, &c->error, status);
+    dpot_client_put_error(error_text, error_cap, &c->error, status);
     if (status != DPOT_OK) {
         dpot_client_close(c);
         return status == DPOT_ERR_POISONED ? DPOT_ERR_IO : status;
@@ -325,10 +337,16 @@ void dpot_client_close(dpot_client *client)
     if (client) {
         const struct dpot_allocator *allocator = client->config.allocator;
         dpot_journal_release(&client->journal);
+        dpot_upload_drop(client);
         dpot_free_array(allocator, client->campaigns.expected, client->campaigns.n_expected,
                         DPOT_HASH_LEN);
         dpot_free_array(allocator, client->server_url, client->server_url_size, sizeof(char));
+        void (*const release_owned)(void *) = client->release_owned;
+        void *const owned = client->owned;
         dpot_free_array(allocator, client, 1, sizeof *client);
+        if (release_owned) {
+            release_owned(owned);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "caps.h"
 #include "dpot/dpot.h"
+#include "exchange.h"
 #include "storage/campaigns.h"
 #include "storage/journal.h"
 
@@ -26,7 +27,11 @@ struct dpot_client {
     bool has_last_clock;     /* backoff.c has read the clock: */
     int64_t last_clock_ms;   /* its last value there */
     uint32_t n_failures;     /* of the server in a row, since this handle was opened */
+    struct exchange exchange;
     struct dpot_error error;
+
+    void *owned; /* hooks that belong to this client (settings/settings.c), or NULL */
+    void (*release_owned)(void *owned); /* called last of all */
 };
 
 /* The label of this device in a campaign with groups: of config.groups, else config.group. */
@@ -71,9 +76,17 @@ void dpot_client_clear_error(dpot_client *client);
  * Returns `status`. */
 dpot_status dpot_client_end(dpot_client *client, dpot_status status);
 
+/* Copies the sentence of a failed opening, or of the status table if it has none, to `text` (cut to
+ * `cap`; NULL is allowed); "" for DPOT_OK. */
+void dpot_client_put_error(char *text, size_t cap, const struct dpot_error *error,
+                           dpot_status status);
+
 /* The clock as it is. Sending, waiting and the server's keys go by it; charges go by device
  * time. */
 int64_t dpot_client_clock(const dpot_client *client);
+
+/* The steady clock, in microseconds: for lengths of time. */
+int64_t dpot_client_steady_us(const dpot_client *client);
 
 /* Device time: max(clock, latest time in the ledger). */
 int64_t dpot_client_time(const dpot_client *client);
@@ -84,8 +97,8 @@ int64_t dpot_client_time(const dpot_client *client);
 DPOT_WARN_UNUSED dpot_status dpot_client_lock(dpot_client *client);
 void dpot_client_unlock(dpot_client *client);
 
-/* Fills the result of a pump that got n_sent answers (`result` may be NULL): how reports have ended
- * since the last result, and what waits. */
+/* Fills the result (NULL: none is wanted) of a call that got n_sent final answers: how reports have
+ * ended since the last result, and what waits. */
 void dpot_client_fill_pump_result(dpot_client *client, size_t n_sent,
                                   struct dpot_pump_result *result);
 

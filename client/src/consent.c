@@ -15,6 +15,7 @@
  * server answers it, nor a readable ledger. The uploader checks for it before each POST. */
 #include "client.h"
 #include "hooks.h"
+#include "sending.h"
 #include "storage/files.h"
 
 #include <stdio.h>
@@ -102,8 +103,7 @@ static dpot_status mark_withdrawn(const struct dpot_filesystem *fs)
 
 /* ---- withdrawing ---- */
 
-/* Takes the lock and opens the files, or at least takes the lock: no exchange of another process is
- * under way then. */
+/* Takes the lock and opens the files, or at least takes the lock: no exchange begins then. */
 static dpot_status lock_for_withdrawal(dpot_client *client, dpot_status *opened)
 {
     const struct dpot_filesystem *fs = client->journal.filesystem;
@@ -148,7 +148,7 @@ static dpot_status refuse_without_ledger(dpot_client *client)
                           client->journal.why_exhausted);
 }
 
-/* Another process holds the folder: only the mark was set. */
+/* Another process holds the folder, and only the mark was set; or a report is on its way. */
 static dpot_status explain_busy(dpot_client *client, dpot_status marked)
 {
     if (marked != DPOT_OK) {
@@ -156,8 +156,9 @@ static dpot_status explain_busy(dpot_client *client, dpot_status marked)
     }
     return dpot_error_set(&client->error, DPOT_ERR_BUSY,
                           "consent is withdrawn: no sending begins any more. Another process is "
-                          "using the folder, and what it sends just now may still arrive. Withdraw "
-                          "again to wipe what waits and to be sure that nothing is on its way");
+                          "using the folder, or a report is on its way and may still arrive. "
+                          "Withdraw again to wipe what waits and to be sure that nothing is on its "
+                          "way");
 }
 
 static dpot_status drop_waiting(dpot_client *client, dpot_status opened)
@@ -183,11 +184,14 @@ dpot_status dpot_client_withdraw(dpot_client *client)
         return dpot_client_end(client, explain_busy(client, marked));
     }
     const dpot_status dropped = status == DPOT_OK ? drop_waiting(client, opened) : status;
+    const bool is_sending = status == DPOT_OK && dpot_sending_is_under_way(client);
     if (status == DPOT_OK) {
         dpot_journal_unlock(journal);
     }
     status = explain(client, marked, dropped);
-    if (status == DPOT_OK && journal->is_exhausted) {
+    if (status == DPOT_OK && is_sending) {
+        status = explain_busy(client, DPOT_OK);
+    } else if (status == DPOT_OK && journal->is_exhausted) {
         status = refuse_without_ledger(client);
     }
     return dpot_client_end(client, status);

@@ -38,10 +38,10 @@ static dpot_status check_costs(dpot_client *client, const struct dpot_signed_cam
 static dpot_status verify(dpot_client *client, const void *data, size_t len,
                           struct dpot_signed_campaign *revision, uint64_t *load_us)
 {
-    const int64_t start_us = dpot_clock_monotonic_us();
+    const int64_t start_us = dpot_client_steady_us(client);
     const dpot_status status =
         dpot_campaigns_verify(&client->campaigns, data, len, revision, &client->error);
-    *load_us = (uint64_t)(dpot_clock_monotonic_us() - start_us);
+    *load_us = (uint64_t)(dpot_client_steady_us(client) - start_us);
     return status;
 }
 
@@ -126,9 +126,7 @@ static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id
     dpot_hex_encode(hex, campaign_id, DPOT_CAMPAIGN_ID_LEN);
     (void)snprintf(path, sizeof path, "/v1/campaigns/%s", hex);
     dpot_buf_init(&body, DPOT_SIGNED_BYTES_MAX, client->config.allocator);
-    uint32_t retry_after_s = 0;
-    dpot_status status =
-        dpot_http_get(client, path, client->config.request_timeout_ms, &body, &retry_after_s);
+    dpot_status status = dpot_http_get(client, path, &body);
     if (status == DPOT_OK) {
         status = enroll_bytes(client, campaign_id, &body);
     } else if (status == DPOT_ERR_CLOSED) {
@@ -148,12 +146,17 @@ static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id
 
 static dpot_status fetch_keys(dpot_client *client)
 {
-    uint32_t retry_after_s = 0;
-    dpot_status status = dpot_journal_lock(&client->journal, &client->error);
+    struct dpot_buf body;
+    dpot_buf_init(&body, DPOT_SIGNED_KEYS_BYTES_MAX, client->config.allocator);
+    dpot_status status = dpot_http_get(client, DPOT_KEYS_PATH, &body);
     if (status == DPOT_OK) {
-        status = dpot_http_fetch_keys(client, client->config.request_timeout_ms, &retry_after_s);
+        status = dpot_journal_lock(&client->journal, &client->error);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_campaigns_store_keys(&client->campaigns, body.data, body.len, &client->error);
         dpot_journal_unlock(&client->journal);
     }
+    dpot_buf_release(&body);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include "hooks.h"
 
 #include "arguments.h"
+#include "base/clock.h"
 
 #include <stdbool.h>
 
@@ -49,10 +50,14 @@ static dpot_status check_transport(const struct dpot_transport *transport, struc
 
 static dpot_status check_clock(const struct dpot_clock *clock, struct dpot_error *error)
 {
-    const dpot_status status =
-        dpot_struct_check(clock, sizeof *clock, sizeof *clock, "config.clock", error);
-    return status == DPOT_OK ? check_function(clock->now != NULL, "config.clock", "now", error)
-                             : status;
+    dpot_status status = dpot_struct_check(clock, offsetof(struct dpot_clock, monotonic),
+                                           sizeof *clock, "config.clock", error);
+    if (status == DPOT_OK) {
+        status = check_function(clock->now != NULL, "config.clock", "now", error);
+    }
+    return status == DPOT_OK && !DPOT_WITH_POSIX
+               ? check_function(dpot_clock_is_steady(clock), "config.clock", "monotonic", error)
+               : status;
 }
 
 static dpot_status check_counter(const struct dpot_counter *counter, struct dpot_error *error)
@@ -78,13 +83,13 @@ dpot_status dpot_hooks_check(const struct dpot_client_config *config, struct dpo
     }
     if (status == DPOT_OK && config->transport) {
         status = check_transport(config->transport, error);
-    } else if (status == DPOT_OK && config->server_url && !DPOT_WITH_CURL) {
-        status = dpot_error_set(error, DPOT_ERR_ARGUMENT,
-                                "config.transport is NULL, and this libdpot was built without "
-                                "libcurl: give a transport of yours, or no config.server_url");
     }
     if (status == DPOT_OK && config->clock) {
         status = check_clock(config->clock, error);
+    } else if (status == DPOT_OK && !DPOT_WITH_POSIX) {
+        status = dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                                "config.clock is NULL, and this libdpot was built without POSIX: "
+                                "give a clock of yours");
     }
     if (status == DPOT_OK && config->counter) {
         status = check_counter(config->counter, error);

@@ -1,10 +1,10 @@
 #include "http.h"
 
+#include "client.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-#define URL_SIZE 1200 /* server_url is at most 1024 bytes, paths are shorter than 100 */
 
 dpot_status dpot_http_check(dpot_client *client)
 {
@@ -79,104 +79,113 @@ static bool is_web_page(const struct dpot_http_response *response, const uint8_t
            (len > 0 && response->status >= 300 && has_type(response, "text/html"));
 }
 
-/* Writes the URL of `path` for people: without user and password. */
-static void write_shown(const dpot_client *client, const char *path, char url[URL_SIZE])
+/* Writes a URL for people: without user and password. */
+static void write_shown(const char *url, char shown[DPOT_URL_SIZE])
 {
-    const char *after = strstr(client->server_url, "://") + 3; /* dpot_client_open has checked it */
+    const char *scheme_end = strstr(url, "://");
+    const char *after = scheme_end ? scheme_end + 3 : url;
     const char *host = after;
     for (const char *c = after; *c != '\0' && *c != '/'; c++) {
         host = *c == '@' ? c + 1 : host;
     }
-    (void)snprintf(url, URL_SIZE, "%.*s%s%s", (int)(after - client->server_url), client->server_url,
-                   host, path);
+    (void)snprintf(shown, DPOT_URL_SIZE, "%.*s%s", (int)(after - url), url, host);
 }
 
-/* Completes and performs a request; the sentence of a failure names the URL. */
-static dpot_status exchange(dpot_client *client, struct dpot_http_request *request,
-                            const char *path, struct dpot_buf *out, struct dpot_http_answer *answer)
+dpot_status dpot_http_put_url(const dpot_client *client, const char *path, struct dpot_buf *url)
+{
+    const char *server_url = client->server_url ? client->server_url : "";
+    const dpot_status status = dpot_buf_append(url, server_url, strlen(server_url));
+    return status == DPOT_OK ? dpot_buf_append(url, path, strlen(path) + 1) : status;
+}
+
+void dpot_http_read_answer(const struct dpot_http_response *response, const uint8_t *data,
+                           size_t len, struct dpot_http_answer *answer)
+{
+    *answer = (struct dpot_http_answer){
+        .status = response->status,
+        .retry_after_s = response->retry_after_s,
+        .is_json = !response->content_type[0] || has_type(response, "application/json"),
+        .is_protobuf = has_type(response, "application/x-protobuf"),
+        .is_web_page = len > 0 && is_web_page(response, data, len),
+    };
+}
+
+dpot_status dpot_http_explain(dpot_client *client, const struct dpot_http_request *request,
+                              dpot_status status, const char *reason)
+{
+    char shown[DPOT_URL_SIZE];
+    const bool is_post = request->body != NULL;
+    write_shown(request->url, shown);
+    if (status == DPOT_ERR_TOO_LARGE) {
+        return dpot_error_set(&client->error, is_post ? DPOT_ERR_SERVER : status,
+                              "%s %s: the server's answer is longer than %zu bytes",
+                              request->method, shown, request->body_max);
+    }
+    return dpot_error_set(
+        &client->error, status, "%s %s: %s%.160s%s", request->method, shown,
+        reason[0] ? "no answer from the server: " : dpot_status_text(status), reason,
+        status == DPOT_ERR_NETWORK && is_post
+            ? ". The report is kept and sent again: if it has arrived it counts once"
+            : "");
+}
+
+dpot_status dpot_http_perform(dpot_client *client, struct dpot_http_request *request,
+                              struct dpot_buf *out, struct dpot_http_answer *answer)
 {
     const struct dpot_transport *transport = client->config.transport;
     struct dpot_http_response response = {.struct_size = sizeof response};
-    const size_t len_before = out->len;
-    char url[URL_SIZE], shown[URL_SIZE];
-    (void)snprintf(url, sizeof url, "%s%s", client->server_url, path);
-    write_shown(client, path, shown);
     request->struct_size = sizeof *request;
-    request->url = url;
     request->body_max = out->max - out->len;
     request->on_body = take_body;
     request->sink = out;
     const dpot_status status = transport->perform(transport->ctx, request, &response);
-    if (status == DPOT_ERR_TOO_LARGE) {
-        return dpot_error_set(&client->error, status,
-                              "%s %s: the server's answer is longer than %zu bytes",
-                              request->method, shown, request->body_max);
-    }
+    response.content_type[sizeof response.content_type - 1] = '\0'; /* whatever the hook wrote */
+    response.reason[sizeof response.reason - 1] = '\0';
     if (status != DPOT_OK) {
-        const bool is_post = status == DPOT_ERR_NETWORK && request->body;
-        return dpot_error_set(
-            &client->error, status, "%s %s: %s%.*s%s", request->method, shown,
-            response.reason[0] ? "no answer from the server: " : dpot_status_text(status),
-            (int)sizeof response.reason, response.reason,
-            is_post ? ". The report is kept and sent again: if it has arrived it counts once" : "");
+        return dpot_http_explain(client, request, status, response.reason);
     }
-    answer->status = response.status;
-    answer->retry_after_s = response.retry_after_s;
-    answer->is_json = !response.content_type[0] || has_type(&response, "application/json");
-    answer->is_protobuf = has_type(&response, "application/x-protobuf");
-    answer->is_web_page = out->len > len_before &&
-                          is_web_page(&response, out->data + len_before, out->len - len_before);
+    dpot_http_read_answer(&response, out->data, out->len, answer);
     return DPOT_OK;
 }
 
-dpot_status dpot_http_post(dpot_client *client, const char *path, const void *body, size_t body_len,
-                           uint32_t timeout_ms, struct dpot_buf *out,
-                           struct dpot_http_answer *answer)
+dpot_status dpot_http_check_get(dpot_client *client, const char *url,
+                                const struct dpot_http_answer *answer)
 {
-    struct dpot_http_request request = {.method = "POST",
-                                        .content_type = "application/x-protobuf",
-                                        .body = body,
-                                        .body_len = body_len,
-                                        .timeout_ms = timeout_ms};
-    const dpot_status status = exchange(client, &request, path, out, answer);
-    return status == DPOT_ERR_TOO_LARGE ? DPOT_ERR_SERVER : status; /* no receipt is that long */
-}
-
-dpot_status dpot_http_get(dpot_client *client, const char *path, uint32_t timeout_ms,
-                          struct dpot_buf *out, uint32_t *retry_after_s)
-{
-    struct dpot_http_request request = {.method = "GET", .timeout_ms = timeout_ms};
-    struct dpot_http_answer answer = {0};
-    const dpot_status status = exchange(client, &request, path, out, &answer);
-    *retry_after_s = answer.retry_after_s;
-    char shown[URL_SIZE];
-    write_shown(client, path, shown);
-    if (status == DPOT_OK && answer.is_web_page) {
+    char shown[DPOT_URL_SIZE];
+    write_shown(url, shown);
+    if (answer->is_web_page) {
         return dpot_error_set(&client->error, DPOT_ERR_NETWORK,
                               "GET %s: a web page came in place of the server's answer (HTTP "
                               "status %d): the login page of a network, or a proxy?",
-                              shown, answer.status);
+                              shown, answer->status);
     }
-    if (status != DPOT_OK || answer.status == 200) {
-        return status;
+    if (answer->status == 200) {
+        return DPOT_OK;
     }
     char wait[48] = "";
-    if (answer.retry_after_s > 0) {
-        (void)snprintf(wait, sizeof wait, ": try again in %u s", (unsigned)answer.retry_after_s);
+    if (answer->retry_after_s > 0) {
+        (void)snprintf(wait, sizeof wait, ": try again in %u s", (unsigned)answer->retry_after_s);
     }
-    return dpot_error_set(&client->error, dpot_http_failure(answer.status),
+    return dpot_error_set(&client->error, dpot_http_failure(answer->status),
                           "GET %s: the server answered with HTTP status %d%s%s", shown,
-                          answer.status, dpot_http_hint(answer.status), wait);
+                          answer->status, dpot_http_hint(answer->status), wait);
 }
 
-dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t timeout_ms, uint32_t *retry_after_s)
+dpot_status dpot_http_get(dpot_client *client, const char *path, struct dpot_buf *out)
 {
-    struct dpot_buf body;
-    dpot_buf_init(&body, DPOT_SIGNED_KEYS_BYTES_MAX, client->config.allocator);
-    dpot_status status = dpot_http_get(client, "/v1/keys", timeout_ms, &body, retry_after_s);
+    struct dpot_http_answer answer = {0};
+    struct dpot_buf url;
+    dpot_buf_init(&url, DPOT_URL_SIZE, client->config.allocator);
+    dpot_status status = dpot_http_put_url(client, path, &url);
     if (status == DPOT_OK) {
-        status = dpot_campaigns_store_keys(&client->campaigns, body.data, body.len, &client->error);
+        struct dpot_http_request request = {.method = "GET",
+                                            .url = (const char *)url.data,
+                                            .timeout_ms = client->config.request_timeout_ms};
+        status = dpot_http_perform(client, &request, out, &answer);
     }
-    dpot_buf_release(&body);
+    if (status == DPOT_OK) {
+        status = dpot_http_check_get(client, (const char *)url.data, &answer);
+    }
+    dpot_buf_release(&url);
     return status;
 }

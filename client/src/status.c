@@ -250,7 +250,6 @@ void dpot_client_fill_pump_result(dpot_client *client, size_t n_sent,
 {
     struct dpot_journal *journal = &client->journal;
     if (!result) {
-        memset(journal->n_ended, 0, sizeof journal->n_ended);
         return;
     }
     struct dpot_pump_result full = {

@@ -72,10 +72,10 @@ static dpot_status take_lock(struct submission *s)
 
 static dpot_status validate_campaign(struct submission *s)
 {
-    const int64_t start_us = dpot_clock_monotonic_us();
+    const int64_t start_us = dpot_client_steady_us(s->client);
     const dpot_status status =
         dpot_campaigns_load(&s->client->campaigns, s->campaign_id, &s->revision, error_of(s));
-    s->load_us = (uint64_t)(dpot_clock_monotonic_us() - start_us);
+    s->load_us = (uint64_t)(dpot_client_steady_us(s->client) - start_us);
     return status == DPOT_OK ? dpot_shape_check(s->client, &s->revision.campaign, &s->data)
                              : status;
 }
@@ -193,13 +193,13 @@ static void name_slot(struct submission *s, const uint8_t random_delay[8])
     }
 }
 
-/* A source that fails ends the process here, before any data are read. */
+/* A source that fails is noticed here, before any data are read. */
 static dpot_status draw_randomness(struct submission *s)
 {
     const struct dpot_rng_source *source = s->client->rng_source;
     struct dpot_report *report = &s->draft.report;
     uint8_t random_delay[8], random_places[8];
-    dpot_rng_init(&s->draft.rng, source);
+    dpot_rng_init(s->draft.rng, source);
     source->fill(source->ctx, report->id, sizeof report->id);
     source->fill(source->ctx, random_delay, sizeof random_delay);
     source->fill(source->ctx, random_places, sizeof random_places);
@@ -209,7 +209,7 @@ static dpot_status draw_randomness(struct submission *s)
         s->revision.campaign.n_groups > 0 ? dpot_client_group(s->client, s->campaign_id) : 0;
     report->test = source->is_test;
     name_slot(s, random_delay);
-    return DPOT_OK;
+    return dpot_random_check(error_of(s));
 }
 
 /* ---- 3. and 4. slot, charge, counter ---- */

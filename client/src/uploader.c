@@ -5,106 +5,110 @@
  *      ^                                  |
  *      '---- deferred: back off <---------'
  *
+ * The folder's lock is held twice: to choose and seal a report, and to file its answer; not in
+ * between, where the exchange is known by its key (exchange.h) and by its mark (sending.h).
+ *
  * (U1) One POST serves one (campaign hash, round), and a device has one report of it: a batch is
- *      one report.
- * (U2) Reports are sent in the order of the spool, unchanged, never before they are due and never
- *      between the start of a submit and its horizon (journal.h). A report is dropped only by the
- *      server's receipt, by a refusal of a row of `rows` below that names this very POST, by age
- *      (dpot_journal_settle_old), or for a newer one when the spool is full
+ *      one report. At most one is on its way from a folder.
+ * (U2) Reports are sent in the order of the spool, unchanged, never before they are due, and none
+ *      leaves between the start of a submit and its horizon (journal.h). A report is dropped only
+ *      by the server's receipt, by a refusal of a row of answers.c that names this very POST, by
+ *      age (dpot_journal_settle_old), or for a newer one when the spool is full
  *      (dpot_journal_make_room).
  * (U3) DONE is durable before the report leaves the spool.
- * (U4) No POST begins once the mark of a withdrawal exists, also if it came while we held the lock.
- * (U5) A report that is kept backs off (backoff.h). A failure of the server, not of the report,
- *      ends the pump: the other reports would meet it again.
- * (U6) A pump lasts its deadline at most, whatever the server and the clock do: each exchange gets
- *      what remains, by the steady clock and by config.clock, whichever has gone further. */
+ * (U4) No POST begins once the mark of a withdrawal exists. One that began before is known to the
+ *      withdrawal by the mark of sending.h, which is set under the lock after this check.
+ * (U5) A report that is kept backs off (backoff.h), from the time of its answer on. A failure of
+ *      the server, not of the report, delays all: the other reports would meet it again. */
+#include "uploader.h"
+
+#include "answers.h"
 #include "arguments.h"
 #include "backoff.h"
 #include "base/clock.h"
-#include "client.h"
-#include "http.h"
-#include "proto/wire_refusal.h"
 #include "proto/wire_report.h"
-#include "pump.h"
+#include "sending.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define RECEIPT_BYTES_MAX (64u << 10)
 
-/* What the device does with an HTTP status: doc/libdpot.3, DELIVERY. */
-enum action {
-    ACTION_DEFER,   /* the report backs off */
-    ACTION_PAUSE,   /* the server failed: everything backs off */
-    ACTION_RECEIPT, /* the receipt says what became of the report */
-    ACTION_DROP_MALFORMED,
-    ACTION_DROP_CLOSED,
-    ACTION_NEW_KEYS, /* fetch the seal keys and send again, once per pump */
-};
+/* ---- the exchange ---- */
 
-struct row {
-    int http_status;
-    enum action action;
-    const char *dropping[4]; /* "status" in dpotd's refusals that drop; none: no answer does */
-};
-static const struct row rows[] = {
-    {202, ACTION_RECEIPT, {NULL}},
-    {400,
-     ACTION_DROP_MALFORMED,
-     {"DPOT_ERR_MALFORMED", "DPOT_ERR_VERSION", "DPOT_ERR_SIGNATURE", "DPOT_ERR_RANGE"}},
-    {413, ACTION_DROP_MALFORMED, {"DPOT_ERR_TOO_LARGE"}},
-    {409, ACTION_DROP_CLOSED, {"DPOT_ERR_CLOSED"}},
-    {410, ACTION_NEW_KEYS, {NULL}},
-    {401, ACTION_DEFER, {NULL}},
-    {403, ACTION_DEFER, {NULL}},
-    {404, ACTION_DEFER, {NULL}},
-    {408, ACTION_PAUSE, {NULL}},
-    {429, ACTION_PAUSE, {NULL}},
-};
-
-/* A status that is not in the table keeps the report; from 500 on the server backs off. */
-static const struct row *find_row(int http_status)
+void dpot_upload_drop(dpot_client *client)
 {
-    static const struct row server = {0, ACTION_PAUSE, {NULL}}, other = {0, ACTION_DEFER, {NULL}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].http_status == http_status) {
-            return &rows[i];
-        }
+    struct exchange *exchange = &client->exchange;
+    dpot_buf_release(&exchange->url);
+    dpot_buf_release(&exchange->body);
+    dpot_buf_release(&exchange->received);
+    *exchange = (struct exchange){.needs_keys = exchange->needs_keys,
+                                  .has_fetched_keys = exchange->has_fetched_keys};
+}
+
+void dpot_upload_request(const dpot_client *client, struct dpot_http_request *request)
+{
+    const struct exchange *exchange = &client->exchange;
+    const bool is_post = exchange->kind == EXCHANGE_REPORT;
+    *request = (struct dpot_http_request){
+        .struct_size = sizeof *request,
+        .method = is_post ? "POST" : "GET",
+        .url = (const char *)exchange->url.data,
+        .content_type = is_post ? "application/x-protobuf" : NULL,
+        .body = exchange->body.data,
+        .body_len = exchange->body.len,
+        .timeout_ms = exchange->timeout_ms,
+        .body_max = exchange->received.max,
+    };
+}
+
+static dpot_status begin(dpot_client *client, enum exchange_kind kind, const struct dpot_key *key,
+                         const char *path, uint32_t timeout_ms)
+{
+    struct exchange *exchange = &client->exchange;
+    const struct dpot_allocator *allocator = client->config.allocator;
+    dpot_buf_init(&exchange->url, DPOT_URL_SIZE, allocator);
+    dpot_buf_init(&exchange->received,
+                  kind == EXCHANGE_KEYS ? DPOT_SIGNED_KEYS_BYTES_MAX : RECEIPT_BYTES_MAX,
+                  allocator);
+    const dpot_status status = dpot_http_put_url(client, path, &exchange->url);
+    if (status == DPOT_OK) {
+        exchange->kind = kind;
+        exchange->key = *key;
+        exchange->timeout_ms = timeout_ms;
+        exchange->until_ms = dpot_client_clock(client) + timeout_ms;
     }
-    return http_status >= 500 ? &server : &other;
+    return status;
 }
 
-/* ---- time ---- */
-
-static uint32_t time_left_ms(struct pump *pump)
+void dpot_upload_set_answered(dpot_client *client, dpot_status failure)
 {
-    const int64_t now_ms = dpot_client_clock(pump->client);
-    const int64_t steady_ms = dpot_clock_monotonic_ms() - pump->started_ms;
-    pump->advanced_ms += now_ms > pump->clock_ms ? now_ms - pump->clock_ms : 0;
-    pump->clock_ms = now_ms;
-    const int64_t used_ms = pump->advanced_ms > steady_ms ? pump->advanced_ms : steady_ms;
-    return used_ms >= pump->deadline_ms ? 0 : pump->deadline_ms - (uint32_t)used_ms;
+    struct exchange *exchange = &client->exchange;
+    exchange->is_answered = true;
+    exchange->failure = failure;
+    exchange->answered_ms = dpot_client_clock(client);
 }
 
-/* What one exchange may take; 0: there is no time for one. */
-static uint32_t request_timeout_ms(struct pump *pump)
+/* By a clock that was set back as well. */
+static bool is_out_of_time(const dpot_client *client)
 {
-    const uint32_t left_ms = time_left_ms(pump), most_ms = pump->client->config.request_timeout_ms;
-    pump->is_out_of_time = left_ms == 0;
-    return left_ms < most_ms ? left_ms : most_ms;
+    const struct exchange *exchange = &client->exchange;
+    const int64_t now_ms = dpot_client_clock(client);
+    return now_ms >= exchange->until_ms || now_ms < exchange->until_ms - exchange->timeout_ms;
 }
 
-/* ---- one report ---- */
-
-static dpot_status fetch_keys(struct pump *pump)
+/* Also if another handle cannot be told: its mark runs out. */
+void dpot_upload_abandon(dpot_client *client)
 {
-    const uint32_t timeout_ms = request_timeout_ms(pump);
-    if (timeout_ms == 0) {
-        return DPOT_ERR_NETWORK;
+    const struct dpot_filesystem *fs = client->journal.filesystem;
+    if (client->exchange.kind == EXCHANGE_REPORT && fs->lock(fs->ctx) == DPOT_OK) {
+        dpot_sending_end(client);
+        fs->unlock(fs->ctx);
     }
-    pump->has_fetched_keys = true;
-    return dpot_http_fetch_keys(pump->client, timeout_ms, &pump->retry_after_s);
+    dpot_upload_drop(client);
 }
+
+/* ---- keys ---- */
 
 /* The usual cause is a wrong clock on the device. */
 static dpot_status refuse_keys(dpot_client *client)
@@ -117,235 +121,147 @@ static dpot_status refuse_keys(dpot_client *client)
                           now);
 }
 
-/* The stored key that is valid now; fetched once per pump when there is none. */
-static dpot_status find_seal_key(struct pump *pump, struct dpot_keys *keys,
+/* The stored key that is valid now; NULL: they must be fetched. DPOT_ERR_SERVER: they were, and
+ * none is valid. */
+static dpot_status find_seal_key(dpot_client *client, struct dpot_keys *keys,
                                  const struct dpot_seal_key **seal_key)
 {
-    dpot_client *client = pump->client;
+    struct exchange *exchange = &client->exchange;
+    struct dpot_error why = {{0}};
     *seal_key = NULL;
-    for (;;) {
-        struct dpot_error why = {{0}};
-        const dpot_status status = dpot_campaigns_load_keys(&client->campaigns, keys, &why);
-        if (status == DPOT_OK) {
-            *seal_key = dpot_keys_current(keys, dpot_client_clock(client));
-        } else if (status == DPOT_ERR_IO || status == DPOT_ERR_MEMORY) {
-            client->error = why;
-            return status;
-        }
-        if (*seal_key) {
-            return DPOT_OK;
-        }
-        if (pump->has_fetched_keys) {
-            return refuse_keys(client);
-        }
-        const dpot_status fetched = fetch_keys(pump);
-        if (fetched != DPOT_OK) {
-            return fetched;
-        }
+    if (exchange->needs_keys) {
+        return DPOT_OK;
     }
+    const dpot_status status = dpot_campaigns_load_keys(&client->campaigns, keys, &why);
+    if (status == DPOT_OK) {
+        *seal_key = dpot_keys_current(keys, dpot_client_clock(client));
+    } else if (status == DPOT_ERR_IO || status == DPOT_ERR_MEMORY) {
+        client->error = why;
+        return status;
+    }
+    return *seal_key || !exchange->has_fetched_keys ? DPOT_OK : refuse_keys(client);
 }
 
-static dpot_status seal(struct pump *pump, const struct dpot_slot *slot, struct dpot_buf *body)
+static dpot_status begin_keys(dpot_client *client, const struct dpot_key *key, uint32_t timeout_ms)
 {
-    struct dpot_keys keys;
-    const struct dpot_seal_key *seal_key = NULL;
+    client->exchange.needs_keys = false;
+    client->exchange.has_fetched_keys = true;
+    return begin(client, EXCHANGE_KEYS, key, DPOT_KEYS_PATH, timeout_ms);
+}
+
+/* ---- one report ---- */
+
+static dpot_status seal(dpot_client *client, const struct dpot_slot *slot,
+                        const struct dpot_seal_key *seal_key)
+{
+    struct exchange *exchange = &client->exchange;
     struct dpot_report report = slot->report;
     struct dpot_batch batch = {.round = slot->name.key.round,
                                .n_reports = 1,
                                .reports = &report,
                                .report_len_max = slot->name.report_len_max,
                                .has_losses = slot->name.has_losses, /* zeros */
-                               .allocator = pump->client->config.allocator};
+                               .allocator = client->config.allocator};
     memcpy(batch.campaign_hash, slot->name.key.campaign_hash, sizeof batch.campaign_hash);
-    const dpot_status status = find_seal_key(pump, &keys, &seal_key);
-    return status == DPOT_OK ? dpot_wire_batch_seal(&batch, seal_key, body) : status;
+    dpot_buf_init(&exchange->body, DPOT_BATCH_BYTES_MAX, client->config.allocator);
+    dpot_status status = dpot_wire_batch_seal(&batch, seal_key, &exchange->body);
+    if (status == DPOT_OK) {
+        status = dpot_random_check(&client->error);
+    }
+    if (status == DPOT_OK) {
+        dpot_wire_batch_digest(exchange->body.data, exchange->body.len, exchange->digest);
+    }
+    return status;
 }
 
-static dpot_status post(struct pump *pump, const struct dpot_slot *slot, struct dpot_buf *receipt,
-                        struct dpot_http_answer *answer)
+static dpot_status begin_post(dpot_client *client, const struct dpot_slot *slot,
+                              const struct dpot_seal_key *seal_key, uint32_t timeout_ms)
 {
     char path[80];
     char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
-    struct dpot_buf body;
     dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
     (void)snprintf(path, sizeof path, "/v1/campaigns/%s/reports", hex);
-    dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, pump->client->config.allocator);
-    dpot_status status = seal(pump, slot, &body);
-    const uint32_t timeout_ms = status == DPOT_OK ? request_timeout_ms(pump) : 0;
-    if (status == DPOT_OK && timeout_ms == 0) {
-        status = DPOT_ERR_NETWORK;
+    dpot_status status = seal(client, slot, seal_key);
+    if (status == DPOT_OK) {
+        status = begin(client, EXCHANGE_REPORT, &slot->name.key, path, timeout_ms);
     }
     if (status == DPOT_OK) {
-        status = dpot_client_check_withdrawal(pump->client); /* (U4): the last check */
+        status = dpot_client_check_withdrawal(client); /* (U4): the last check */
     }
+    return status == DPOT_OK ? dpot_sending_begin(client) : status;
+}
+
+/* Begins the exchange that this report needs. On failure there is none. */
+static dpot_status begin_for(dpot_client *client, const struct dpot_slot *slot, uint32_t timeout_ms)
+{
+    struct dpot_keys keys;
+    const struct dpot_seal_key *seal_key = NULL;
+    dpot_status status = find_seal_key(client, &keys, &seal_key);
     if (status == DPOT_OK) {
-        dpot_wire_batch_digest(body.data, body.len, pump->digest);
-        status =
-            dpot_http_post(pump->client, path, body.data, body.len, timeout_ms, receipt, answer);
-        pump->retry_after_s = answer->retry_after_s;
+        status = seal_key ? begin_post(client, slot, seal_key, timeout_ms)
+                          : begin_keys(client, &slot->name.key, timeout_ms);
     }
-    dpot_buf_release(&body);
-    return status;
-}
-
-/* (U3). An answer ends the server's row of failures. */
-static dpot_status finish(struct pump *pump, const struct dpot_slot *slot, uint8_t done)
-{
-    const struct dpot_key key = slot->name.key;
-    const dpot_status status =
-        dpot_journal_finish(&pump->client->journal, &key, done, dpot_client_time(pump->client));
-    pump->n_sent += status == DPOT_OK;
-    pump->client->n_failures = 0;
-    return status;
-}
-
-static dpot_status process_receipt(struct pump *pump, struct dpot_slot *slot,
-                                   const struct dpot_buf *receipt)
-{
-    enum dpot_report_status answer = DPOT_REPORT_ACCEPTED;
-    const dpot_status status = dpot_wire_receipt_decode(receipt->data, receipt->len, pump->digest,
-                                                        pump->client->config.allocator, &answer, 1);
-    if (status == DPOT_OK) {
-        return finish(pump, slot, (uint8_t)answer);
-    }
-    dpot_pump_defer_without_receipt(pump, slot, status);
-    return DPOT_OK;
-}
-
-/* True when new keys make another exchange worthwhile; once per pump. */
-static bool find_new_keys(struct pump *pump, struct dpot_slot *slot)
-{
-    if (pump->has_fetched_keys) {
-        dpot_pump_defer_refused(pump, slot, 410, true);
-        return false;
-    }
-    const dpot_status status = fetch_keys(pump);
     if (status != DPOT_OK) {
-        dpot_pump_defer_unanswered(pump, slot, status);
+        dpot_upload_drop(client);
     }
-    return status == DPOT_OK;
+    return status;
 }
 
-/* A receipt that names no POST, as older servers write it, is three bytes, which anything may be:
- * it must have the type that dpotd gives it. */
-static bool is_stray_receipt(const struct dpot_http_answer *answer, size_t len)
-{
-    return find_row(answer->status)->action == ACTION_RECEIPT && !answer->is_protobuf &&
-           len <= DPOT_HASH_LEN;
-}
+/* ---- the next request ---- */
 
-/* Whether dpotd gives this "status" with this HTTP status. */
-static bool is_status_of(const struct row *row, const struct dpot_refusal *refusal)
+static struct dpot_slot *find_due(dpot_client *client, int64_t due_ms)
 {
-    bool is_found = false;
-    for (size_t i = 0; i < sizeof row->dropping / sizeof row->dropping[0]; i++) {
-        is_found |= row->dropping[i] && strcmp(refusal->status, row->dropping[i]) == 0;
+    struct dpot_spool *spool = &client->journal.spool;
+    for (size_t i = 0; i < spool->n_slots; i++) {
+        struct dpot_slot *slot = &spool->slots[i];
+        if (slot->content == DPOT_SLOT_REPORT && dpot_backoff_next_due(client, slot) <= due_ms) {
+            return slot;
+        }
     }
-    return is_found;
+    return NULL;
 }
 
-/* Defers unless the answer is dpotd's refusal of the POST that was sent: JSON, with a status that
- * goes with the HTTP status, the digest, which nobody knows who has not seen the POST, and with 409
- * what was closed. True: the report is kept. */
-static bool keep_unproven(struct pump *pump, struct dpot_slot *slot,
-                          const struct dpot_http_answer *answer, const struct dpot_refusal *refusal)
+/* Submits are refused without the keys that the app expects; enrolling fetches them. */
+static bool lacks_expected_keys(const struct upload *upload)
 {
-    const struct row *row = find_row(answer->status);
-    if (!answer->is_json || !is_status_of(row, refusal)) {
-        dpot_pump_defer_foreign(pump, slot, answer->status, "something else");
-    } else if (refusal->batch[0] == '\0') {
-        dpot_pump_defer_unread(pump, slot, answer->status);
-    } else if (!dpot_wire_refusal_names(refusal, pump->digest)) {
-        dpot_pump_defer_other_batch(pump, slot, answer->status);
-    } else if (row->action == ACTION_DROP_CLOSED && strcmp(refusal->closed, "revision") != 0 &&
-               strcmp(refusal->closed, "round") != 0) {
-        dpot_pump_defer_foreign(pump, slot, answer->status, "something else");
-    } else {
+    const dpot_client *client = upload->client;
+    struct dpot_keys keys;
+    struct dpot_error why;
+    if (!upload->is_by_hand || client->campaigns.n_expected == 0 || client->is_withdrawn ||
+        client->paused_until_ms > dpot_client_clock(client)) {
         return false;
     }
-    return true;
+    const dpot_status status = dpot_campaigns_load_keys(&client->campaigns, &keys, &why);
+    return status == DPOT_ERR_NOT_FOUND || status == DPOT_ERR_UNEXPECTED;
 }
 
-/* An answer that would drop the report. */
-static dpot_status handle_drop(struct pump *pump, struct dpot_slot *slot,
-                               const struct dpot_http_answer *answer,
-                               const struct dpot_refusal *refusal)
+/* A report that cannot be sent now backs off, and the next one is tried. */
+static dpot_status begin_due(struct upload *upload, int64_t due_ms, uint32_t timeout_ms)
 {
-    const bool is_closed = find_row(answer->status)->action == ACTION_DROP_CLOSED;
-    if (keep_unproven(pump, slot, answer, refusal)) {
-        return DPOT_OK;
+    dpot_client *client = upload->client;
+    static const struct dpot_key no_report;
+    struct dpot_slot *slot = NULL;
+    while (client->exchange.kind == EXCHANGE_NONE && (slot = find_due(client, due_ms)) != NULL) {
+        const dpot_status status = begin_for(client, slot, timeout_ms);
+        if (status == DPOT_ERR_CONSENT) {
+            return dpot_client_load_consent(client); /* the slots are gone after this */
+        }
+        if (status == DPOT_ERR_BUSY) {
+            return status;
+        }
+        if (status != DPOT_OK) {
+            dpot_defer_unanswered(upload, slot, status);
+        }
     }
-    if (is_closed && strcmp(refusal->closed, "round") == 0 &&
-        dpot_client_time(pump->client) < slot->name.closes_ms) {
-        /* One of the two clocks is wrong: it is kept until the round is over by ours, too. */
-        dpot_pump_defer_until_over(pump, slot, refusal->server_time);
-        return DPOT_OK;
+    dpot_status status = DPOT_OK;
+    if (client->exchange.kind == EXCHANGE_NONE) {
+        client->exchange.has_fetched_keys = false;
+        status = lacks_expected_keys(upload) ? begin_keys(client, &no_report, timeout_ms) : DPOT_OK;
     }
-    return finish(pump, slot, is_closed ? DPOT_DONE_DROPPED_CLOSED : DPOT_DONE_DROPPED_MALFORMED);
+    return status;
 }
 
-/* Does what the table says. Returns disk failures only. */
-static dpot_status handle_answer(struct pump *pump, struct dpot_slot *slot,
-                                 const struct dpot_http_answer *answer, const struct dpot_buf *body,
-                                 bool *again)
-{
-    const int http_status = answer->status;
-    struct dpot_refusal refusal;
-    (void)dpot_wire_refusal_decode(body->data, body->len, &refusal);
-    if (answer->is_web_page || is_stray_receipt(answer, body->len)) {
-        dpot_pump_defer_foreign(pump, slot, http_status,
-                                answer->is_web_page ? "a web page" : "something else");
-        return DPOT_OK;
-    }
-    if (http_status == 503 && strcmp(refusal.status, "DPOT_ERR_NOT_OPEN") == 0) {
-        dpot_pump_defer_until_open(pump, slot);
-        return DPOT_OK;
-    }
-    switch (find_row(http_status)->action) {
-    case ACTION_RECEIPT:
-        return process_receipt(pump, slot, body);
-    case ACTION_DROP_MALFORMED:
-    case ACTION_DROP_CLOSED:
-        return handle_drop(pump, slot, answer, &refusal);
-    case ACTION_NEW_KEYS:
-        *again = find_new_keys(pump, slot);
-        break;
-    case ACTION_PAUSE:
-        dpot_pump_defer_refused(pump, slot, http_status, true);
-        break;
-    case ACTION_DEFER:
-        dpot_pump_defer_refused(pump, slot, http_status, false);
-        break;
-    }
-    return DPOT_OK;
-}
-
-/* One exchange about one report. Returns disk failures only, which end the pump. Sets *again when
- * new keys make another exchange worthwhile. */
-static dpot_status send_once(struct pump *pump, struct dpot_slot *slot, bool *again)
-{
-    struct dpot_http_answer answer = {0};
-    struct dpot_buf receipt;
-    dpot_status result = DPOT_OK;
-    *again = false;
-    pump->retry_after_s = 0;
-    dpot_buf_init(&receipt, RECEIPT_BYTES_MAX, pump->client->config.allocator);
-    const dpot_status status = post(pump, slot, &receipt, &answer);
-    if (status == DPOT_ERR_CONSENT) {
-        pump->is_stopped = true;
-        result = dpot_client_load_consent(pump->client); /* the slot is gone after this */
-    } else if (status != DPOT_OK) {
-        dpot_pump_defer_unanswered(pump, slot, status);
-    } else {
-        result = handle_answer(pump, slot, &answer, &receipt, again);
-    }
-    dpot_buf_release(&receipt);
-    return result;
-}
-
-/* ---- the pump ---- */
-
-/* Only a pump drops by age: other calls under a clock far ahead drop nothing. */
+/* Only this drops by age: other calls under a clock far ahead drop nothing. */
 static dpot_status drop_old(dpot_client *client)
 {
     return client->is_withdrawn
@@ -353,55 +269,212 @@ static dpot_status drop_old(dpot_client *client)
                : dpot_journal_settle_old(&client->journal, dpot_client_time(client));
 }
 
-static dpot_status send_due(struct pump *pump)
+static dpot_status compact(dpot_client *client)
 {
-    dpot_client *client = pump->client;
-    struct dpot_spool *spool = &client->journal.spool;
-    dpot_backoff_begin(client);
-    for (size_t i = 0; i < spool->n_slots; i++) {
-        struct dpot_slot *slot = &spool->slots[i];
-        bool again = slot->content == DPOT_SLOT_REPORT &&
-                     dpot_backoff_next_due(client, slot) <= dpot_client_clock(client);
-        while (again && !pump->is_stopped && time_left_ms(pump) > 0) {
-            const dpot_status status = send_once(pump, slot, &again);
-            if (status != DPOT_OK) {
-                return status;
-            }
-        }
-    }
     const dpot_status status = dpot_journal_compact(&client->journal);
     return status == DPOT_ERR_MEMORY ? DPOT_OK : status;
 }
 
-dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
-                             struct dpot_pump_result *result)
+dpot_status dpot_upload_next(struct upload *upload, int64_t due_ms, uint32_t timeout_ms)
+{
+    dpot_client *client = upload->client;
+    struct exchange *exchange = &client->exchange;
+    if (exchange->kind != EXCHANGE_NONE) {
+        if (!exchange->is_answered && !is_out_of_time(client)) {
+            return DPOT_OK;
+        }
+        if (!exchange->is_answered) {
+            dpot_upload_set_answered(client, DPOT_ERR_NETWORK);
+        }
+        const dpot_status filed = dpot_upload_file(upload);
+        if (filed != DPOT_OK) {
+            return filed;
+        }
+    }
+    dpot_status status = dpot_client_lock(client);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = drop_old(client);
+    if (status == DPOT_OK) {
+        dpot_backoff_begin(client);
+        status = compact(client);
+    }
+    if (status == DPOT_OK && timeout_ms > 0) {
+        status = begin_due(upload, due_ms, timeout_ms);
+    }
+    dpot_client_unlock(client);
+    return status;
+}
+
+/* ---- the answer ---- */
+
+static void file_keys(struct upload *upload, struct dpot_slot *slot)
+{
+    dpot_client *client = upload->client;
+    struct exchange *exchange = &client->exchange;
+    dpot_status status = exchange->failure;
+    if (status == DPOT_OK) {
+        status = dpot_http_check_get(client, (const char *)exchange->url.data, &exchange->answer);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_campaigns_store_keys(&client->campaigns, exchange->received.data,
+                                           exchange->received.len, &client->error);
+    }
+    if (status != DPOT_OK) {
+        dpot_defer_unanswered(upload, slot, status);
+    }
+}
+
+/* The report of the exchange, unless it has ended meanwhile. */
+static struct dpot_slot *find_report(dpot_client *client)
+{
+    struct dpot_journal *journal = &client->journal;
+    const struct dpot_key *key = &client->exchange.key;
+    return dpot_journal_state(journal, key) == DPOT_KEY_REPORTED
+               ? &journal->spool.slots[dpot_spool_find(&journal->spool, key)]
+               : NULL;
+}
+
+static dpot_status file(struct upload *upload)
+{
+    dpot_client *client = upload->client;
+    const struct exchange *exchange = &client->exchange;
+    struct dpot_slot *slot = find_report(client);
+    if (client->is_withdrawn) {
+        return DPOT_OK;
+    }
+    if (exchange->kind == EXCHANGE_KEYS) {
+        file_keys(upload, slot);
+    } else if (slot && exchange->failure != DPOT_OK) {
+        dpot_defer_unanswered(upload, slot, exchange->failure);
+    } else if (slot) {
+        return dpot_answer_process(upload, slot);
+    }
+    return DPOT_OK;
+}
+
+dpot_status dpot_upload_file(struct upload *upload)
+{
+    dpot_client *client = upload->client;
+    dpot_status status = dpot_client_lock(client);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = file(upload);
+    if (client->exchange.kind == EXCHANGE_REPORT) {
+        dpot_sending_end(client);
+    }
+    dpot_upload_drop(client);
+    dpot_client_unlock(client);
+    return status;
+}
+
+/* ---- for an app that carries requests itself ---- */
+
+dpot_status dpot_upload_end(struct upload *upload, dpot_status status,
+                            struct dpot_pump_result *result)
+{
+    dpot_client *client = upload->client;
+    if (status == DPOT_OK && upload->status != DPOT_OK) {
+        status = upload->status;
+        client->error = upload->error;
+    }
+    dpot_client_fill_pump_result(client, upload->n_sent, result);
+    return dpot_client_end(client, status);
+}
+
+dpot_status dpot_client_next_request(dpot_client *client, struct dpot_http_request *request,
+                                     struct dpot_pump_result *result)
+{
+    dpot_status status = dpot_client_check_filled(client, request, sizeof *request, "request");
+    if (status == DPOT_OK && result) {
+        status = dpot_client_check_filled(client, result, sizeof *result, "result");
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    struct upload upload = {.client = client, .is_by_hand = true};
+    struct dpot_http_request full = {.struct_size = request->struct_size};
+    dpot_client_clear_error(client);
+    status =
+        dpot_upload_next(&upload, dpot_client_clock(client), client->config.request_timeout_ms);
+    if (status == DPOT_OK && client->exchange.kind != EXCHANGE_NONE) {
+        dpot_upload_request(client, &full);
+        full.struct_size = request->struct_size;
+        upload.status = DPOT_OK; /* of a report that backs off: this one goes on */
+    }
+    memcpy(request, &full, request->struct_size < sizeof full ? request->struct_size : sizeof full);
+    return dpot_upload_end(&upload, status, result);
+}
+
+/* Copies the answer: it may have to wait for the lock. */
+static dpot_status take(dpot_client *client, const struct dpot_http_response *response,
+                        const void *body, size_t body_len)
+{
+    struct exchange *exchange = &client->exchange;
+    struct dpot_http_response full = {.struct_size = sizeof full};
+    struct dpot_http_request request;
+    dpot_status status = DPOT_ERR_NETWORK;
+    if (response) {
+        memcpy(&full, response,
+               response->struct_size < sizeof full ? response->struct_size : sizeof full);
+        full.content_type[sizeof full.content_type - 1] = '\0';
+        full.reason[sizeof full.reason - 1] = '\0';
+    }
+    if (full.status != 0) {
+        status = dpot_buf_append(&exchange->received, body, body_len);
+        if (status == DPOT_ERR_MEMORY) {
+            return status;
+        }
+        dpot_http_read_answer(&full, exchange->received.data, exchange->received.len,
+                              &exchange->answer);
+    }
+    dpot_upload_request(client, &request);
+    if (status != DPOT_OK) {
+        status = dpot_http_explain(client, &request, status, full.reason);
+    }
+    dpot_upload_set_answered(client, status);
+    return DPOT_OK;
+}
+
+static dpot_status check_response(dpot_client *client, const struct dpot_http_response *response,
+                                  const void *body, size_t body_len)
+{
+    dpot_status status =
+        response ? dpot_struct_check(response, offsetof(struct dpot_http_response, content_type),
+                                     sizeof *response, "response", &client->error)
+                 : DPOT_OK;
+    if (status == DPOT_OK && body_len > 0) {
+        status = dpot_client_require(client, body, "body");
+    }
+    if (status == DPOT_OK && client->exchange.kind == EXCHANGE_NONE) {
+        status = dpot_error_set(&client->error, DPOT_ERR_STATE,
+                                "no request is under way: ask dpot_client_next_request for one");
+    }
+    return status;
+}
+
+dpot_status dpot_client_take_response(dpot_client *client,
+                                      const struct dpot_http_response *response, const void *body,
+                                      size_t body_len, struct dpot_pump_result *result)
 {
     if (!client) {
         return DPOT_ERR_ARGUMENT;
     }
-    const dpot_status fillable =
+    dpot_status status =
         result ? dpot_client_check_filled(client, result, sizeof *result, "result") : DPOT_OK;
-    if (fillable != DPOT_OK) {
-        return fillable;
+    if (status != DPOT_OK) {
+        return status;
     }
-    struct pump pump = {.client = client,
-                        .started_ms = dpot_clock_monotonic_ms(),
-                        .clock_ms = dpot_client_clock(client),
-                        .deadline_ms = deadline_ms};
+    struct upload upload = {.client = client};
     dpot_client_clear_error(client);
-    dpot_status status = dpot_http_check(client);
-    if (status == DPOT_OK) {
-        status = dpot_client_lock(client);
+    status = check_response(client, response, body, body_len);
+    if (status == DPOT_OK && !client->exchange.is_answered) {
+        status = take(client, response, body, body_len);
     }
     if (status == DPOT_OK) {
-        status = drop_old(client);
-        status = status == DPOT_OK ? send_due(&pump) : status;
-        dpot_client_unlock(client);
+        status = dpot_upload_file(&upload);
     }
-    if (status == DPOT_OK && pump.status != DPOT_OK) {
-        status = pump.status;
-        client->error = pump.error;
-    }
-    dpot_client_fill_pump_result(client, pump.n_sent, result);
-    return dpot_client_end(client, status);
+    return dpot_upload_end(&upload, status, result);
 }

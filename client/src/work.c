@@ -112,12 +112,12 @@ static dpot_status time_run(const dpot_client *client, const struct dpot_campaig
 {
     static const struct dpot_device_data no_data;
     struct dpot_draft draft;
-    const int64_t start_us = dpot_clock_monotonic_us();
+    const int64_t start_us = dpot_client_steady_us(client);
     const dpot_status status = dpot_draft_init(&draft, campaign, client->config.allocator, error);
     if (status == DPOT_OK) {
-        dpot_rng_init(&draft.rng, &dpot_rng_source_sodium);
+        dpot_rng_init(draft.rng, &dpot_rng_source_sodium);
         dpot_draft_make(&draft, &no_data);
-        const uint64_t run_us = (uint64_t)(dpot_clock_monotonic_us() - start_us);
+        const uint64_t run_us = (uint64_t)(dpot_client_steady_us(client) - start_us);
         *us = run_us < *us ? run_us : *us;
     }
     dpot_draft_release(&draft);
@@ -184,12 +184,13 @@ static uint32_t round_up(uint64_t need_ms, uint32_t least_ms)
 static dpot_status measure_all(const dpot_client *client, const struct dpot_campaign *campaign,
                                uint64_t load_us, struct dpot_work *work, struct dpot_error *error)
 {
-    const int64_t start_us = dpot_clock_monotonic_us();
+    const int64_t start_us = dpot_client_steady_us(client);
     const dpot_status status = measure(client, campaign, &work->measured_us, error);
     if (status == DPOT_OK) {
-        work->measured_us += load_us;
+        work->measured_us += load_us > 0 ? load_us : 1; /* 0 means not measured */
         work->work_ms = round_up(work->measured_us / 500 + 1 + DPOT_WORK_DISK_MS, DPOT_WORK_MIN_MS);
-        work->extra_ms = round_up((uint64_t)(dpot_clock_monotonic_us() - start_us) / 1000 + 1, 1);
+        work->extra_ms =
+            round_up((uint64_t)(dpot_client_steady_us(client) - start_us) / 1000 + 1, 1);
     }
     return status;
 }

@@ -19,8 +19,7 @@ static void *resize_heap(void *ctx, void *pointer, size_t old_size, size_t new_s
 
 static const struct dpot_allocator heap = {resize_heap, NULL};
 
-/* Bytes of an array, at least 1; 0 on overflow. */
-static size_t array_bytes(size_t count, size_t size)
+size_t dpot_array_bytes(size_t count, size_t size)
 {
     if (count == 0 || size == 0) {
         return 1;
@@ -32,14 +31,15 @@ void *dpot_resize_raw(const struct dpot_allocator *allocator, void *pointer, siz
                       size_t size)
 {
     const struct dpot_allocator *a = allocator ? allocator : &heap;
-    return a->resize(a->ctx, pointer, pointer ? array_bytes(old_size, 1) : 0, array_bytes(size, 1));
+    return a->resize(a->ctx, pointer, pointer ? dpot_array_bytes(old_size, 1) : 0,
+                     dpot_array_bytes(size, 1));
 }
 
 void *dpot_resize_array(const struct dpot_allocator *allocator, void *pointer, size_t old_count,
                         size_t new_count, size_t size)
 {
-    const size_t old_bytes = pointer ? array_bytes(old_count, size) : 0;
-    const size_t new_bytes = array_bytes(new_count, size);
+    const size_t old_bytes = pointer ? dpot_array_bytes(old_count, size) : 0;
+    const size_t new_bytes = dpot_array_bytes(new_count, size);
     if (new_bytes == 0) {
         return NULL;
     }
@@ -65,7 +65,7 @@ void dpot_free_array(const struct dpot_allocator *allocator, void *pointer, size
 {
     const struct dpot_allocator *a = allocator ? allocator : &heap;
     if (pointer) {
-        (void)a->resize(a->ctx, pointer, array_bytes(count, size), 0);
+        (void)a->resize(a->ctx, pointer, dpot_array_bytes(count, size), 0);
     }
 }
 
@@ -73,7 +73,7 @@ void dpot_free_secret(const struct dpot_allocator *allocator, void *pointer, siz
                       size_t size)
 {
     if (pointer) {
-        dpot_wipe(pointer, array_bytes(count, size));
+        dpot_wipe(pointer, dpot_array_bytes(count, size));
         dpot_free_array(allocator, pointer, count, size);
     }
 }

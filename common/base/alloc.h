@@ -13,6 +13,9 @@
  * always means failure: count * size overflows, or out of memory. */
 void *dpot_alloc_array(const struct dpot_allocator *allocator, size_t count, size_t size);
 
+/* Bytes that dpot_alloc_array asks its hook for: at least 1; 0 on overflow. */
+size_t dpot_array_bytes(size_t count, size_t size);
+
 /* `size` bytes, not zeroed; free with dpot_free_array(allocator, pointer, size, 1). NULL when out
  * of memory. */
 void *dpot_alloc_raw(const struct dpot_allocator *allocator, size_t size);

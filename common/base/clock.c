@@ -6,6 +6,14 @@
 
 #define MS_PER_DAY 86400000
 
+bool dpot_clock_is_steady(const struct dpot_clock *clock)
+{
+    const size_t end = offsetof(struct dpot_clock, monotonic) + sizeof clock->monotonic;
+    return clock->struct_size >= end && clock->monotonic;
+}
+
+#if DPOT_WITH_POSIX
+
 static int64_t now_system(void *ctx)
 {
     (void)ctx;
@@ -28,12 +36,33 @@ int64_t dpot_clock_monotonic_ms(void)
     return dpot_clock_monotonic_us() / 1000;
 }
 
-static const struct dpot_clock system_clock = {sizeof(struct dpot_clock), NULL, now_system};
+int64_t dpot_clock_steady_us(const struct dpot_clock *clock)
+{
+    return dpot_clock_is_steady(clock) ? clock->monotonic(clock->ctx) * 1000
+                                       : dpot_clock_monotonic_us();
+}
+
+static const struct dpot_clock system_clock = {.struct_size = sizeof(struct dpot_clock),
+                                               .now = now_system};
 
 const struct dpot_clock *dpot_clock_system(void)
 {
     return &system_clock;
 }
+
+#else
+
+int64_t dpot_clock_steady_us(const struct dpot_clock *clock)
+{
+    return clock->monotonic(clock->ctx) * 1000;
+}
+
+const struct dpot_clock *dpot_clock_system(void)
+{
+    return NULL;
+}
+
+#endif
 
 /* Days from 1970-01-01 to a date, Gregorian calendar, from 1970 on. Years start in March, so that
  * the leap day is the last one. */

@@ -6,18 +6,23 @@
 
 #include "dpot/hooks.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define DPOT_RFC3339_SIZE 21 /* "2026-12-01T00:00:00Z" and its NUL */
 
-/* The machine's wall clock. */
+/* The machine's wall clock; NULL in a build without DPOT_WITH_POSIX. */
 const struct dpot_clock *dpot_clock_system(void);
 
 /* Time since an arbitrary moment of this boot; never decreases, and setting the clock does not
  * change it. */
 int64_t dpot_clock_monotonic_ms(void);
 int64_t dpot_clock_monotonic_us(void);
+
+/* The same by the hook's monotonic(), if it has one; it must without DPOT_WITH_POSIX. */
+int64_t dpot_clock_steady_us(const struct dpot_clock *clock);
+bool dpot_clock_is_steady(const struct dpot_clock *clock);
 
 /* Parses "YYYY-MM-DDThh:mm:ssZ" (UTC, no fraction; years 1970 to 9999). DPOT_ERR_MALFORMED:
  * *time_ms is unchanged. */

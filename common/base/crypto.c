@@ -6,7 +6,8 @@
 
 dpot_status dpot_init(void)
 {
-    return sodium_init() < 0 ? DPOT_ERR_RANDOM : DPOT_OK;
+    const dpot_status status = dpot_random_check(NULL);
+    return status == DPOT_OK && sodium_init() < 0 ? DPOT_ERR_RANDOM : status;
 }
 
 void dpot_wipe(void *data, size_t len)

@@ -3,7 +3,7 @@
 #ifndef DPOT_BASE_CRYPTO_H
 #define DPOT_BASE_CRYPTO_H
 
-#include "dpot/status.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,8 +18,12 @@
 #define DPOT_SEAL_OVERHEAD 48 /* bytes that sealing adds */
 
 /* Initialises libsodium; idempotent and thread-safe. Call it before anything else of this header
- * and of rng.h. DPOT_ERR_RANDOM: libsodium cannot start. */
+ * and of rng.h. DPOT_ERR_RANDOM: libsodium cannot start, or as dpot_random_check. */
 DPOT_WARN_UNUSED dpot_status dpot_init(void);
+
+/* DPOT_ERR_RANDOM, with a sentence: this build needs a source of randomness (dpot_random_set), and
+ * there is none or it has failed. Call it after drawing and before the bytes are used. */
+DPOT_WARN_UNUSED dpot_status dpot_random_check(struct dpot_error *error);
 
 /* Zeroes memory; the compiler cannot remove it. */
 void dpot_wipe(void *data, size_t len);

@@ -16,7 +16,8 @@ static size_t computed_coordinates(const struct dpot_campaign *campaign)
 
 size_t dpot_ground_bytes(const struct dpot_campaign *campaign)
 {
-    return sizeof(double) * (computed_coordinates(campaign) + campaign->domain.dim);
+    return dpot_array_bytes(computed_coordinates(campaign), sizeof(double)) +
+           sizeof(double) * campaign->domain.dim;
 }
 
 dpot_status dpot_ground_init(struct dpot_ground *ground, const struct dpot_campaign *campaign,

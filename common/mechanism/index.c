@@ -5,9 +5,8 @@
 
 #include <float.h>
 
-#define COST_STEPS 4       /* per cost, besides one per coordinate */
-#define OUTPUT_STEPS 128   /* per output, to project, round and draw */
-#define PLACE_ROW_BYTES 44 /* a row of a measure and four integers (struct place, mechanism.c) */
+#define COST_STEPS 4     /* per cost, besides one per coordinate */
+#define OUTPUT_STEPS 128 /* per output, to project, round and draw */
 
 dpot_status dpot_index_check(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
@@ -33,7 +32,7 @@ size_t dpot_bytes_add(size_t a, size_t b)
 size_t dpot_index_bytes(const struct dpot_campaign *campaign)
 {
     /* Seven arrays of columns. Counts are below 2^24, so the sum fits. */
-    return 7 * 8 * (size_t)campaign->output.size + PLACE_ROW_BYTES * (size_t)campaign->n_max;
+    return 7 * 8 * (size_t)campaign->output.size;
 }
 
 void dpot_index_release(struct dpot_index *index)

@@ -44,7 +44,7 @@ struct dpot_privacy dpot_index_charge(const struct dpot_campaign *campaign);
  * The member `steps` of a mechanism that does no more. */
 uint64_t dpot_index_steps(const struct dpot_campaign *campaign);
 
-/* Bytes that _init allocates, plus those of a drawn point (mechanism.c). */
+/* Bytes that _init allocates. */
 size_t dpot_index_bytes(const struct dpot_campaign *campaign);
 
 /* The campaign is borrowed. DPOT_ERR_MEMORY, or as dpot_index_check; after a failure release is

@@ -2,12 +2,28 @@
 
 #include "base/crypto.h"
 #include "base/double_bits.h"
+#include "mechanism/index.h"
 #include "mechanism/sampler.h"
 #include "mechanism/u128.h"
 
+/* The mechanisms of this build (DPOT_MECHANISMS). */
 static const struct dpot_mechanism *const table[] = {
-    &dpot_mechanism_wpm, &dpot_mechanism_kpm, &dpot_mechanism_exponential, &dpot_mechanism_laplace,
-    &dpot_mechanism_gaussian};
+#ifndef DPOT_WITHOUT_WPM
+    &dpot_mechanism_wpm,
+#endif
+#ifndef DPOT_WITHOUT_KPM
+    &dpot_mechanism_kpm,
+#endif
+#ifndef DPOT_WITHOUT_EXPONENTIAL
+    &dpot_mechanism_exponential,
+#endif
+#ifndef DPOT_WITHOUT_LAPLACE
+    &dpot_mechanism_laplace,
+#endif
+#ifndef DPOT_WITHOUT_GAUSSIAN
+    &dpot_mechanism_gaussian,
+#endif
+};
 
 /* For sample_first: the device's rows with all weight on the drawn one, and the integers of that
  * draw. All arrays have n_max entries. */
@@ -40,10 +56,12 @@ const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id)
 
 const struct dpot_mechanism *dpot_mechanism_of(const struct dpot_campaign *campaign)
 {
-    const bool is_sphere = dpot_campaign_is_sphere(campaign);
-    return is_sphere && campaign->mechanism == DPOT_MECHANISM_WPM
-               ? &dpot_mechanism_sphere
-               : dpot_mechanism_get(campaign->mechanism);
+#ifndef DPOT_WITHOUT_WPM
+    if (campaign->mechanism == DPOT_MECHANISM_WPM && dpot_campaign_is_sphere(campaign)) {
+        return &dpot_mechanism_sphere;
+    }
+#endif
+    return dpot_mechanism_get(campaign->mechanism);
 }
 
 static dpot_status find_mechanism(const struct dpot_campaign *campaign,
@@ -70,7 +88,7 @@ dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
     if (status != DPOT_OK) {
         return status;
     }
-    const size_t bytes = mechanism->workspace_bytes(campaign);
+    const size_t bytes = dpot_privatizer_bytes(campaign);
     if (bytes > DPOT_PRIVATIZE_BYTES_MAX && dpot_mechanism_is_vector(campaign->mechanism)) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "a vector of %u numbers needs %zu bytes on a device, at most %u are "
@@ -86,6 +104,16 @@ dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
                               DPOT_PRIVATIZE_BYTES_MAX);
     }
     return mechanism->check(campaign, error);
+}
+
+/* A row of struct place. */
+#define PLACE_ROW_BYTES (sizeof(uint32_t) + sizeof(double) + 4 * sizeof(uint64_t))
+
+size_t dpot_privatizer_bytes(const struct dpot_campaign *campaign)
+{
+    const size_t place = campaign->sample_first ? PLACE_ROW_BYTES * (size_t)campaign->n_max : 0;
+    return dpot_bytes_add(dpot_mechanism_of(campaign)->workspace_bytes(campaign),
+                          sizeof(struct dpot_privatizer) + place);
 }
 
 struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign)

@@ -65,7 +65,7 @@ const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id);
  * above. */
 const struct dpot_mechanism *dpot_mechanism_of(const struct dpot_campaign *campaign);
 
-/* The whole public validation of a campaign: dpot_campaign_check, the mechanism's memory against
+/* The whole public validation of a campaign: dpot_campaign_check, the privatizer's memory against
  * DPOT_PRIVATIZE_BYTES_MAX, and its own check. DPOT_ERR_VERSION: a mechanism that is not in this
  * build. */
 DPOT_WARN_UNUSED dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
@@ -87,6 +87,10 @@ uint64_t dpot_mechanism_steps(const struct dpot_campaign *campaign);
  * refuses other values. */
 void dpot_mechanism_value_range(const struct dpot_campaign *campaign, uint32_t j, int64_t *lo,
                                 int64_t *hi);
+
+/* The bytes that _new allocates for a campaign whose mechanism is in this build; SIZE_MAX on
+ * overflow. */
+size_t dpot_privatizer_bytes(const struct dpot_campaign *campaign);
 
 /* Allocates everything. The campaign is borrowed, must outlive the privatizer and must have passed
  * dpot_mechanism_check_campaign. DPOT_ERR_MEMORY, or as the mechanism's check. */

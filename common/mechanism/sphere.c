@@ -24,7 +24,6 @@
 
 _Static_assert(DPOT_EXACT_N_MAX_MAX == DPOT_FEW_ROWS_MAX, "the campaign's limit is the solver's");
 
-#define COST_BITS 41        /* of the largest cost */
 #define COORDINATE_STEPS 16 /* per coordinate of a direction */
 
 struct workspace {
@@ -39,8 +38,8 @@ struct workspace {
 static size_t workspace_bytes(const struct dpot_campaign *campaign)
 {
     const size_t n_rows = campaign->n_max, dim = campaign->domain.dim;
-    const size_t bytes = sizeof(struct workspace) + dpot_index_bytes(campaign) +
-                         sizeof(double) * (n_rows + dim + n_rows * dim);
+    const size_t bytes =
+        sizeof(struct workspace) + dpot_index_bytes(campaign) + sizeof(double) * (n_rows + dim);
     return dpot_bytes_add(bytes, dpot_few_projection_bytes(n_rows, campaign->output.size));
 }
 
@@ -69,7 +68,7 @@ static dpot_status allocate(struct workspace *w, struct dpot_error *error)
                                                       .allocator = allocator,
                                                       .passes = dpot_campaign_passes(campaign)};
     w->n_rows = campaign->n_max;
-    w->cost_scale = dpot_few_projection_scale(pow(2, campaign->cost_power), COST_BITS);
+    w->cost_scale = dpot_few_projection_scale(pow(2, campaign->cost_power));
     w->mu = dpot_alloc_array(allocator, w->n_rows, sizeof(double));
     w->direction = dpot_alloc_array(allocator, campaign->domain.dim, sizeof(double));
     dpot_status status = w->mu && w->direction ? DPOT_OK : DPOT_ERR_MEMORY;
@@ -120,7 +119,7 @@ static void load_directions(void *workspace, const double *points,
     const struct dpot_campaign *campaign = w->index.campaign;
     const uint32_t dim = campaign->domain.dim;
     const size_t n_cols = w->index.n_cols;
-    int64_t *cost = dpot_few_projection_cost(w->projection);
+    uint32_t *cost = dpot_few_projection_cost(w->projection);
     struct dpot_codebook codebook;
     dpot_codebook_init(&codebook, campaign, report_id);
     for (size_t j = 0; j < n_cols; j++) {

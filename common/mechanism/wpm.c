@@ -25,7 +25,6 @@
 
 _Static_assert(DPOT_EXACT_N_MAX_MAX == DPOT_FEW_ROWS_MAX, "the campaign's limit is the solver's");
 
-#define COST_BITS 41   /* of the largest cost, for the exact solver */
 #define SWEEP_STEPS 32 /* per output, besides one per row */
 
 struct workspace {
@@ -86,7 +85,7 @@ static dpot_status new_exact(struct workspace *w)
         .allocator = w->index.allocator,
         .passes = dpot_campaign_passes(w->index.campaign),
     };
-    w->cost_scale = dpot_few_projection_scale(dpot_ground_cost_bound(w->index.campaign), COST_BITS);
+    w->cost_scale = dpot_few_projection_scale(dpot_ground_cost_bound(w->index.campaign));
     return dpot_few_projection_new(&config, &w->exact);
 }
 
@@ -143,7 +142,7 @@ static void load_row(struct workspace *w, size_t r, uint32_t point)
         return;
     }
     double *row = w->index.q; /* not in use yet */
-    int64_t *rounded = dpot_few_projection_cost(w->exact) + r * n_cols;
+    uint32_t *rounded = dpot_few_projection_cost(w->exact) + r * n_cols;
     dpot_ground_row(&w->ground, point, row);
     for (size_t j = 0; j < n_cols; j++) {
         rounded[j] = dpot_few_projection_round(row[j], w->cost_scale);

@@ -144,8 +144,8 @@ static dpot_status take_few(const struct exact_projection *p, size_t n_points, d
         return status;
     }
     find_range(p, &lowest, &largest);
-    const int scale = dpot_few_projection_scale(largest - lowest, DPOT_FEW_COST_BITS);
-    int64_t *rounded = dpot_few_projection_cost(few);
+    const int scale = dpot_few_projection_scale(largest - lowest);
+    uint32_t *rounded = dpot_few_projection_cost(few);
     for (size_t i = 0, k = 0; i < p->n_rows; i++) {
         for (size_t j = 0; p->mu[i] > 0.0 && j < p->n_cols; j++) {
             *rounded++ = dpot_few_projection_round(p->cost[i * p->n_cols + j] - lowest, scale);

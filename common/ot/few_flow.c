@@ -23,8 +23,8 @@ static size_t edge_of(const struct dpot_few_projection *p, size_t from, size_t t
 /* The price at which `to` takes column j from `from`. */
 static int64_t price_of(const struct dpot_few_projection *p, size_t from, size_t to, size_t j)
 {
-    const int64_t given = from == p->n_points ? 0 : p->costs[from][j];
-    return to == p->n_points ? -given : p->costs[to][j] - given;
+    const int64_t given = from == p->n_points ? 0 : dpot_few_cost(p->costs[from][j]);
+    return to == p->n_points ? -given : dpot_few_cost(p->costs[to][j]) - given;
 }
 
 /* Hub `from` now holds units of column j. */
@@ -52,7 +52,7 @@ static void offer_all_to_pool(struct dpot_few_projection *p, size_t j)
 {
     p->steps += p->n_points;
     for (size_t i = 0; i < p->n_points; i++) {
-        if (p->units[i * p->n_cols + j] > 0) {
+        if (dpot_few_find(p, i, j) != DPOT_FEW_NO_PAIR) {
             offer(p, i, p->n_points, j);
         }
     }
@@ -80,42 +80,51 @@ static void withdraw_all_to_pool(struct dpot_few_projection *p, size_t j)
     }
 }
 
-/* The cheapest of columns begin..end-1 of a list (for the pool: of all columns) for `to` to take
- * over. All are read, without branches. */
-static void scan_point(const struct dpot_few_projection *p, size_t from, size_t to, size_t begin,
-                       size_t end, struct offer *best)
+/* Keeps the cheaper of two offers. */
+static void improve(struct offer *best, int64_t price, int32_t col)
 {
-    const int32_t *cols = p->served + from * p->n_cols;
-    const int64_t *given = p->costs[from], *taken = p->costs[to];
-    for (size_t k = begin; k < end; k++) {
-        const int64_t price = taken[cols[k]] - given[cols[k]];
-        best->col = price < best->price ? cols[k] : best->col;
-        best->price = price < best->price ? price : best->price;
+    if (price < best->price) {
+        *best = (struct offer){price, col};
     }
 }
 
-static void scan_point_to_pool(const struct dpot_few_projection *p, size_t from, size_t begin,
-                               size_t end, struct offer *best)
+/* The cheapest of `n` columns for a point to take over from another one. All are read, without
+ * branches, in 32 bits. */
+static void scan_point(const uint32_t *given, const uint32_t *taken, const int32_t *cols, size_t n,
+                       struct offer *best)
 {
-    const int32_t *cols = p->served + from * p->n_cols;
-    const int64_t *given = p->costs[from];
-    for (size_t k = begin; k < end; k++) {
-        const int32_t j = cols[k];
-        const int64_t price = p->pool[j] < p->room[j] ? -given[j] : DPOT_FEW_FAR;
-        best->col = price < best->price ? j : best->col;
-        best->price = price < best->price ? price : best->price;
+    int32_t least = INT32_MAX, col = -1;
+    for (size_t k = 0; k < n; k++) {
+        const int32_t j = cols[k], price = (int32_t)(taken[j] - given[j]);
+        col = price < least ? j : col;
+        least = price < least ? price : least;
     }
+    improve(best, (int64_t)least * DPOT_FEW_POINTS, col);
 }
 
-static void scan_pool(const struct dpot_few_projection *p, size_t to, size_t begin, size_t end,
-                      struct offer *best)
+static void scan_point_to_pool(const struct dpot_few_projection *p, const uint32_t *given,
+                               const int32_t *cols, size_t n, struct offer *best)
 {
-    const int64_t *taken = p->costs[to];
+    int32_t most = -1, col = -1;
+    for (size_t k = 0; k < n; k++) {
+        const int32_t j = cols[k], cost = p->pool[j] < p->room[j] ? (int32_t)given[j] : -1;
+        col = cost > most ? j : col;
+        most = cost > most ? cost : most;
+    }
+    improve(best, most < 0 ? DPOT_FEW_FAR : -dpot_few_cost((uint32_t)most), col);
+}
+
+static void scan_pool(const struct dpot_few_projection *p, const uint32_t *taken, size_t begin,
+                      size_t end, struct offer *best)
+{
+    uint32_t least = UINT32_MAX;
+    int32_t col = -1;
     for (size_t j = begin; j < end; j++) {
-        const int64_t price = p->pool[j] > 0 ? taken[j] : DPOT_FEW_FAR;
-        best->col = price < best->price ? (int32_t)j : best->col;
-        best->price = price < best->price ? price : best->price;
+        const uint32_t cost = p->pool[j] > 0 ? taken[j] : UINT32_MAX;
+        col = cost < least ? (int32_t)j : col;
+        least = cost < least ? cost : least;
     }
+    improve(best, col < 0 ? DPOT_FEW_FAR : dpot_few_cost(least), col);
 }
 
 /* Makes a stale edge fresh if the budget allows a scan of all its columns. A column at the lower
@@ -123,7 +132,9 @@ static void scan_pool(const struct dpot_few_projection *p, size_t to, size_t beg
 static void refresh(struct dpot_few_projection *p, size_t from, size_t to)
 {
     const size_t edge = edge_of(p, from, to);
-    const size_t n = from == p->n_points ? p->n_cols : p->n_served[from];
+    const size_t n =
+        from == p->n_points ? p->n_cols : (size_t)(p->begin[from + 1] - p->begin[from]);
+    const int32_t *cols = from == p->n_points ? NULL : p->cols + p->begin[from];
     struct offer best = {DPOT_FEW_FAR, -1};
     size_t k = 0;
     if (!dpot_few_has(p, EDGE_STEPS + n)) {
@@ -132,11 +143,11 @@ static void refresh(struct dpot_few_projection *p, size_t from, size_t to)
     while (k < n && best.price > p->price[edge]) {
         const size_t end = k + BLOCK < n ? k + BLOCK : n;
         if (from == p->n_points) {
-            scan_pool(p, to, k, end, &best);
+            scan_pool(p, p->costs[to], k, end, &best);
         } else if (to == p->n_points) {
-            scan_point_to_pool(p, from, k, end, &best);
+            scan_point_to_pool(p, p->costs[from], cols + k, end - k, &best);
         } else {
-            scan_point(p, from, to, k, end, &best);
+            scan_point(p->costs[from], p->costs[to], cols + k, end - k, &best);
         }
         k = end;
     }
@@ -145,28 +156,82 @@ static void refresh(struct dpot_few_projection *p, size_t from, size_t to)
     p->col[edge] = best.col;
 }
 
+/* ---- pairs ---- */
+
+int32_t dpot_few_find(const struct dpot_few_projection *p, size_t i, size_t j)
+{
+    int32_t pair = p->head[j];
+    while (pair != DPOT_FEW_NO_PAIR && (pair < p->begin[i] || pair >= p->begin[i + 1])) {
+        pair = p->next[pair];
+    }
+    return pair;
+}
+
+/* Where the list of a column refers to this pair. */
+static int32_t *link_to(struct dpot_few_projection *p, int32_t pair)
+{
+    int32_t *link = &p->head[p->cols[pair]];
+    while (*link != pair) {
+        link = &p->next[*link];
+    }
+    return link;
+}
+
+static void relocate(struct dpot_few_projection *p, int32_t pair, int32_t place)
+{
+    if (pair != place) {
+        *link_to(p, pair) = place;
+        p->cols[place] = p->cols[pair];
+        p->units[place] = p->units[pair];
+        p->next[place] = p->next[pair];
+    }
+}
+
+/* Of every later point, the first pair goes behind its last one: that leaves a place after the
+ * pairs of point i. */
+static void add_pair(struct dpot_few_projection *p, size_t i, size_t j, int64_t units)
+{
+    for (size_t k = p->n_points; k > i + 1; k--) {
+        relocate(p, p->begin[k - 1], p->begin[k]);
+        p->begin[k]++;
+    }
+    const int32_t pair = p->begin[i + 1]++;
+    p->cols[pair] = (int32_t)j;
+    p->units[pair] = units;
+    p->next[pair] = p->head[j];
+    p->head[j] = pair;
+}
+
+/* The last pair of the point takes its place, and so on for every later point. */
+static void remove_pair(struct dpot_few_projection *p, size_t i, int32_t pair)
+{
+    *link_to(p, pair) = p->next[pair];
+    for (size_t k = i + 1; k <= p->n_points; k++) {
+        const int32_t last = --p->begin[k];
+        relocate(p, last, pair);
+        pair = last;
+    }
+}
+
 /* ---- flow ---- */
 
 static void give_point(struct dpot_few_projection *p, size_t i, size_t j, int64_t amount)
 {
-    const size_t at = i * p->n_cols;
-    const int is_new = p->units[at + j] == 0;
-    p->units[at + j] += amount;
-    if (is_new) {
-        p->place[at + j] = (int32_t)p->n_served[i];
-        p->served[at + p->n_served[i]++] = (int32_t)j;
+    const int32_t pair = dpot_few_find(p, i, j);
+    if (pair != DPOT_FEW_NO_PAIR) {
+        p->units[pair] += amount;
+    } else {
+        add_pair(p, i, j, amount);
         offer_to_all(p, i, j);
     }
 }
 
 static void take_point(struct dpot_few_projection *p, size_t i, size_t j, int64_t amount)
 {
-    const size_t at = i * p->n_cols;
-    p->units[at + j] -= amount;
-    if (p->units[at + j] == 0) {
-        const int32_t last = p->served[at + --p->n_served[i]];
-        p->served[at + (size_t)p->place[at + j]] = last;
-        p->place[at + (size_t)last] = p->place[at + j];
+    const int32_t pair = dpot_few_find(p, i, j);
+    p->units[pair] -= amount;
+    if (p->units[pair] == 0) {
+        remove_pair(p, i, pair);
         withdraw_from_all(p, i, j);
     }
 }
@@ -218,18 +283,11 @@ static int64_t least(int64_t x, int64_t y)
 /* Units of column j that `to` can take over. */
 static int64_t capacity(const struct dpot_few_projection *p, size_t from, size_t to, size_t j)
 {
-    const int64_t held = from == p->n_points ? p->pool[j] : p->units[from * p->n_cols + j];
+    const int64_t held = from == p->n_points ? p->pool[j] : p->units[dpot_few_find(p, from, j)];
     return to == p->n_points ? least(held, p->room[j] - p->pool[j]) : held;
 }
 
 /* ---- shortest paths ---- */
-
-struct tree {
-    int64_t distance[DPOT_FEW_HUBS_MAX];
-    size_t before[DPOT_FEW_HUBS_MAX];
-    size_t open[DPOT_FEW_HUBS_MAX]; /* hubs whose distance may still fall */
-    size_t n_open;
-};
 
 static int is_stale(int64_t price)
 {
@@ -237,29 +295,29 @@ static int is_stale(int64_t price)
 }
 
 /* Reaches hub `to` over a fresh edge. Returns whether it has a deficit and none can be nearer. */
-static int reach(const struct dpot_few_projection *p, struct tree *tree, size_t from, size_t to,
-                 int64_t distance)
+static int reach(struct dpot_few_projection *p, size_t from, size_t to, int64_t distance)
 {
-    tree->distance[to] = distance;
-    tree->before[to] = from;
-    return distance == tree->distance[from] && p->excess[to] < 0;
+    p->distance[to] = distance;
+    p->before[to] = (uint8_t)from;
+    return distance == p->distance[from] && p->excess[to] < 0;
 }
 
 /* Follows the edges of a hub until one ends the search: first those that need no scan, then those
  * to deficits. Returns the hub where it ends, or the number of hubs. */
-static size_t reach_from(struct dpot_few_projection *p, struct tree *tree, size_t from)
+static size_t reach_from(struct dpot_few_projection *p, size_t from)
 {
     const int64_t *price = p->price + edge_of(p, from, 0);
-    const int64_t start = tree->distance[from] + p->f[from];
-    size_t stale[2][DPOT_FEW_HUBS_MAX], n_stale[2] = {0, 0};
-    for (size_t k = 0; k < tree->n_open; k++) {
-        const size_t to = tree->open[k];
+    const int64_t start = p->distance[from] + p->f[from];
+    uint8_t stale[2][DPOT_FEW_HUBS_MAX];
+    size_t n_stale[2] = {0, 0};
+    for (size_t k = 0; k < p->n_open; k++) {
+        const size_t to = p->open[k];
         const int64_t distance = start + price[to] - p->f[to];
-        if (distance < tree->distance[to]) {
+        if (distance < p->distance[to]) {
             const int kind = p->excess[to] >= 0;
             if (is_stale(distance)) {
-                stale[kind][n_stale[kind]++] = to;
-            } else if (reach(p, tree, from, to, distance)) {
+                stale[kind][n_stale[kind]++] = (uint8_t)to;
+            } else if (reach(p, from, to, distance)) {
                 return to;
             }
         }
@@ -269,8 +327,7 @@ static size_t reach_from(struct dpot_few_projection *p, struct tree *tree, size_
             const size_t to = stale[kind][k];
             refresh(p, from, to);
             const int64_t distance = start + price[to] - p->f[to];
-            if (distance < tree->distance[to] && !is_stale(distance) &&
-                reach(p, tree, from, to, distance)) {
+            if (distance < p->distance[to] && !is_stale(distance) && reach(p, from, to, distance)) {
                 return to;
             }
         }
@@ -281,80 +338,74 @@ static size_t reach_from(struct dpot_few_projection *p, struct tree *tree, size_
 /* Dijkstra's algorithm, without a heap (there are few hubs), from all hubs with excess to the
  * nearest with a deficit, in reduced prices. Returns that hub, or the number of hubs if the budget
  * runs out. */
-static size_t search(struct dpot_few_projection *p, struct tree *tree)
+static size_t search(struct dpot_few_projection *p)
 {
     const size_t n = p->n_points + 1;
     size_t end = n;
     for (size_t h = 0; h < n; h++) {
-        tree->distance[h] = p->excess[h] > 0 ? 0 : DPOT_FEW_FAR;
-        tree->before[h] = n;
-        tree->open[h] = h;
+        p->distance[h] = p->excess[h] > 0 ? 0 : DPOT_FEW_FAR;
+        p->before[h] = (uint8_t)n;
+        p->open[h] = (uint8_t)h;
     }
-    for (tree->n_open = n; end == n && dpot_few_spend(p, tree->n_open + tree->n_open / 2);) {
+    for (p->n_open = n; end == n && dpot_few_spend(p, p->n_open + p->n_open / 2);) {
         size_t at = 0;
         int64_t smallest = DPOT_FEW_FAR;
-        for (size_t k = 0; k < tree->n_open; k++) {
-            const int64_t distance = tree->distance[tree->open[k]];
+        for (size_t k = 0; k < p->n_open; k++) {
+            const int64_t distance = p->distance[p->open[k]];
             at = distance < smallest ? k : at;
             smallest = distance < smallest ? distance : smallest;
         }
-        const size_t nearest = tree->open[at];
-        tree->open[at] = tree->open[--tree->n_open];
-        end = p->excess[nearest] < 0 ? nearest : reach_from(p, tree, nearest);
+        const size_t nearest = p->open[at];
+        p->open[at] = p->open[--p->n_open];
+        end = p->excess[nearest] < 0 ? nearest : reach_from(p, nearest);
     }
     return p->is_spent ? n : end;
 }
 
 /* Invariant 2 for the potentials in which the path costs 0. */
-static void shift_potentials(struct dpot_few_projection *p, const struct tree *tree, size_t end)
+static void shift_potentials(struct dpot_few_projection *p, size_t end)
 {
     for (size_t h = 0; h <= p->n_points; h++) {
-        p->f[h] += least(tree->distance[h], tree->distance[end]);
+        p->f[h] += least(p->distance[h], p->distance[end]);
     }
 }
 
-/* One step of a path. */
-struct leg {
-    size_t from, to, col;
-};
-
 /* The legs of the path to `end`, last first; returns how many. A hub that would pass on the same
  * column that it takes over is skipped: what it can hold of it must not limit the path. */
-static size_t take_legs(const struct dpot_few_projection *p, const struct tree *tree, size_t end,
-                        struct leg *legs)
+static size_t take_legs(struct dpot_few_projection *p, size_t end)
 {
     const size_t none = p->n_points + 1;
     size_t n = 0;
-    for (size_t to = end; tree->before[to] != none; n++) {
-        size_t from = tree->before[to];
+    for (size_t to = end; p->before[to] != none; n++) {
+        size_t from = p->before[to];
         const int32_t col = p->col[edge_of(p, from, to)];
-        while (tree->before[from] != none && p->col[edge_of(p, tree->before[from], from)] == col) {
-            from = tree->before[from];
+        while (p->before[from] != none && p->col[edge_of(p, p->before[from], from)] == col) {
+            from = p->before[from];
         }
-        legs[n] = (struct leg){from, to, (size_t)col};
+        p->legs[n] = (struct dpot_few_leg){(uint8_t)from, (uint8_t)to, col};
         to = from;
     }
     return n;
 }
 
 /* Returns 0 if the budget does not allow it. */
-static int augment(struct dpot_few_projection *p, const struct tree *tree, size_t end)
+static int augment(struct dpot_few_projection *p, size_t end)
 {
-    struct leg legs[DPOT_FEW_HUBS_MAX];
-    const size_t n = take_legs(p, tree, end, legs);
-    const size_t start = legs[n - 1].from;
+    const struct dpot_few_leg *legs = p->legs;
+    const size_t n = take_legs(p, end), start = legs[n - 1].from;
     const uint64_t hubs = p->n_points + 1;
-    if (!dpot_few_has(p, PATH_STEPS * hubs + (LEG_STEPS + 2 * hubs) * n)) {
+    if ((size_t)p->begin[p->n_points] + n > p->n_pairs_max ||
+        !dpot_few_has(p, PATH_STEPS * hubs + (LEG_STEPS + 2 * hubs) * n)) {
         return 0;
     }
     p->steps += PATH_STEPS * hubs + LEG_STEPS * n;
     int64_t amount = least(-p->excess[end], p->excess[start]);
     for (size_t k = 0; k < n; k++) {
-        amount = least(amount, capacity(p, legs[k].from, legs[k].to, legs[k].col));
+        amount = least(amount, capacity(p, legs[k].from, legs[k].to, (size_t)legs[k].col));
     }
-    shift_potentials(p, tree, end);
+    shift_potentials(p, end);
     for (size_t k = 0; k < n; k++) {
-        move(p, legs[k].from, legs[k].to, legs[k].col, amount);
+        move(p, legs[k].from, legs[k].to, (size_t)legs[k].col, amount);
     }
     p->excess[start] -= amount;
     p->excess[end] += amount;
@@ -375,9 +426,8 @@ int dpot_few_augment(struct dpot_few_projection *p)
         p->left += p->excess[h] > 0 ? p->excess[h] : 0;
     }
     while (p->left > 0) {
-        struct tree tree;
-        const size_t end = search(p, &tree);
-        if (end > p->n_points || !augment(p, &tree, end)) {
+        const size_t end = search(p);
+        if (end > p->n_points || !augment(p, end)) {
             return 0;
         }
     }
@@ -391,9 +441,9 @@ static void share_columns(struct dpot_few_projection *p, size_t share)
 {
     for (size_t i = 0; i < p->n_rows; i++) {
         p->costs[i] = p->cost + i * p->n_cols;
-        for (size_t k = 0; k < share; k++) {
-            p->served[i * p->n_cols + k] = (int32_t)((i * share + k) % p->n_cols);
-        }
+    }
+    for (size_t k = 0; k < share * p->n_rows; k++) {
+        p->cols[k] = (int32_t)(k % p->n_cols);
     }
 }
 
@@ -409,7 +459,7 @@ uint64_t dpot_few_projection_burn(struct dpot_few_projection *p)
         const uint64_t left = p->budget - p->steps - EDGE_STEPS;
         const size_t piece = share - begin < PIECE ? share - begin : PIECE;
         const size_t looks = left < piece ? (size_t)left : piece;
-        scan_point(p, from, to, begin, begin + looks, &best);
+        scan_point(p->costs[from], p->costs[to], p->cols + from * share + begin, looks, &best);
         p->burnt = best.price;
         p->steps += EDGE_STEPS + looks;
         to = to + 1 < n ? to + 1 : 0;

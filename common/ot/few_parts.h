@@ -16,8 +16,9 @@
  * over column j from hub b at the price C_aj - C_bj. The excess of the pool is always 0, so q,
  * which follows from the pool, is inside its bounds and has mass one wherever the work stops.
  *
- * Costs, prices and potentials are multiples of DPOT_FEW_POINTS, so that a price can hold the
- * number of a point. No sum overflows, since potentials differ by at most a price per hub. */
+ * Prices and potentials are multiples of DPOT_FEW_POINTS, the unit of costs, so that a price can
+ * hold the number of a point. No sum overflows, since potentials differ by at most a price per
+ * hub. */
 #ifndef DPOT_OT_FEW_PARTS_H
 #define DPOT_OT_FEW_PARTS_H
 
@@ -28,9 +29,16 @@
 
 #define DPOT_FEW_HUBS_MAX (DPOT_FEW_ROWS_MAX + 1)
 #define DPOT_FEW_POINTS 64 /* a power of two >= the number of points */
-#define DPOT_FEW_DIGIT_BITS 11
+#define DPOT_FEW_DIGIT_BITS 8
 #define DPOT_FEW_DIGITS ((size_t)1 << DPOT_FEW_DIGIT_BITS)
 #define DPOT_FEW_FAR (INT64_MAX / 2) /* above every price and distance */
+#define DPOT_FEW_NO_PAIR (-1)
+
+/* One step of a path. */
+struct dpot_few_leg {
+    uint8_t from, to;
+    int32_t col;
+};
 
 struct dpot_few_projection {
     size_t n_rows, n_cols;
@@ -38,16 +46,17 @@ struct dpot_few_projection {
     int is_spent;           /* the budget was too small for the next piece of work */
     struct dpot_polytope polytope;
     const struct dpot_allocator *allocator;
-    int64_t *cost;  /* (n_rows, n_cols) */
+    size_t n_bytes; /* of this block, which holds the arrays too */
+    uint32_t *cost; /* (n_rows, n_cols) */
     int exponent;   /* of the units */
     double unit;    /* mass */
     int64_t *lower; /* (n_cols) units */
     int64_t *room;  /* (n_cols) */
     int64_t sum_lower, sum_room;
 
-    size_t n_points;                         /* rows with mass; the pool is hub n_points */
-    size_t rows[DPOT_FEW_ROWS_MAX];          /* of the points */
-    const int64_t *costs[DPOT_FEW_ROWS_MAX]; /* (n_cols) each: cost rows of the points */
+    size_t n_points;                          /* rows with mass; the pool is hub n_points */
+    uint8_t rows[DPOT_FEW_ROWS_MAX];          /* of the points */
+    const uint32_t *costs[DPOT_FEW_ROWS_MAX]; /* (n_cols) each: cost rows of the points */
     int64_t supply[DPOT_FEW_HUBS_MAX], excess[DPOT_FEW_HUBS_MAX];
     int64_t f[DPOT_FEW_HUBS_MAX];
     int64_t left; /* sum of the positive excesses */
@@ -55,20 +64,33 @@ struct dpot_few_projection {
     /* Smallest and second smallest C_ij - f_i of a column, each plus the number of its point. */
     int64_t *first, *second; /* (n_cols) */
 
-    int64_t *units;  /* (n_rows, n_cols) x, by point */
-    int64_t *pool;   /* (n_cols) z */
-    int32_t *served; /* (n_rows, n_cols) the columns of each point, in any order */
-    int32_t *place;  /* (n_rows, n_cols) position of column j in that list */
-    size_t n_served[DPOT_FEW_ROWS_MAX];
-    float *matrix; /* (n_rows + 1, n_rows + 1) */
+    /* The flow: a pair is a point and a column that it serves. Point i has the pairs begin[i] to
+     * begin[i + 1] - 1, in any order; the pairs of a column are a list, from head[j] on. */
+    int64_t *pool;  /* (n_cols) z */
+    int64_t *units; /* (n_pairs_max) x of each pair */
+    int32_t *cols;  /* (n_pairs_max) */
+    int32_t *next;  /* (n_pairs_max) of the same column, or DPOT_FEW_NO_PAIR */
+    int32_t *head;  /* (n_cols) */
+    size_t n_pairs_max;
+    int32_t begin[DPOT_FEW_ROWS_MAX + 1];
 
     /* The cheapest column that hub `to` can take over from hub `from`, and its price. A stale edge,
      * whose price is odd, has lost its column: the price is then a lower bound. */
     int64_t *price; /* (n_rows + 1, n_rows + 1) from, to */
     int32_t *col;   /* (n_rows + 1, n_rows + 1) */
 
+    /* Scratch, here and not on the stack: of Newton's method, of a search, and of the pool. */
+    float *matrix; /* (n_rows + 1, n_rows + 1) minus the curvature: mass per window */
+    float residual[DPOT_FEW_HUBS_MAX]; /* the slope, mass; then the step, windows */
+    double step[DPOT_FEW_HUBS_MAX];
+    int64_t base[DPOT_FEW_HUBS_MAX];
+    int64_t distance[DPOT_FEW_HUBS_MAX];
+    struct dpot_few_leg legs[DPOT_FEW_HUBS_MAX];
+    uint8_t before[DPOT_FEW_HUBS_MAX]; /* on the shortest path */
+    uint8_t open[DPOT_FEW_HUBS_MAX];   /* hubs whose distance may still fall */
     int64_t bins[DPOT_FEW_DIGITS];
-    size_t paths;
+
+    size_t n_open, paths;
     volatile int64_t burnt; /* keeps the compiler from removing the work of _burn */
 };
 
@@ -81,6 +103,12 @@ static inline size_t dpot_few_point(int64_t entry)
 static inline int64_t dpot_few_price(int64_t entry)
 {
     return entry & ~(int64_t)(DPOT_FEW_POINTS - 1);
+}
+
+/* A cost in the unit of prices. */
+static inline int64_t dpot_few_cost(uint32_t cost)
+{
+    return (int64_t)cost * DPOT_FEW_POINTS;
 }
 
 /* Whether the budget allows this many more steps; if not, is_spent is set and no more work is
@@ -106,7 +134,11 @@ void dpot_few_start(struct dpot_few_projection *p);
  * pool's potential. Optimal for a single point. The same work for all data. */
 void dpot_few_serve(struct dpot_few_projection *p);
 
-/* Augments until no excess is left. Returns 0 if the budget ran out first. */
+/* The pair of point i and column j, or DPOT_FEW_NO_PAIR. */
+int32_t dpot_few_find(const struct dpot_few_projection *p, size_t i, size_t j);
+
+/* Augments until no excess is left. Returns 0 if the budget, or the room for pairs, ran out
+ * first. */
 int dpot_few_augment(struct dpot_few_projection *p);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 _Static_assert(DPOT_FEW_POINTS >= DPOT_FEW_ROWS_MAX, "a price can hold the number of a point");
 /* Potentials differ by at most a price per hub, and a distance adds as much. */
@@ -12,28 +14,63 @@ _Static_assert(DPOT_FEW_FAR / DPOT_FEW_POINTS / (2 * DPOT_FEW_HUBS_MAX) >
                    (INT64_C(1) << DPOT_FEW_COST_BITS),
                "potentials and distances stay below FAR");
 
-/* Bytes per row and column, per column, per edge. */
-#define PAIR_BYTES (2 * sizeof(int64_t) + 2 * sizeof(int32_t))
-#define COL_BYTES (5 * sizeof(int64_t))
-#define EDGE_BYTES (sizeof(int64_t) + sizeof(int32_t) + sizeof(float))
+#define SPARE_PAIRS 8 /* per hub, beyond a pair for each column; 1 without ties, 3 at most seen */
+
+/* The arrays, which lie behind the structure in its block. */
+enum count { COLS, PAIRS, EDGES, COSTS, N_COUNTS };
+
+static const struct array {
+    size_t member; /* the pointer to it */
+    size_t size;   /* of an element */
+    enum count count;
+} arrays[] = {
+    /* the widest first, for their alignment */
+    {offsetof(struct dpot_few_projection, lower), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, room), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, first), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, second), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, pool), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, units), sizeof(int64_t), PAIRS},
+    {offsetof(struct dpot_few_projection, price), sizeof(int64_t), EDGES},
+    {offsetof(struct dpot_few_projection, cols), sizeof(int32_t), PAIRS},
+    {offsetof(struct dpot_few_projection, next), sizeof(int32_t), PAIRS},
+    {offsetof(struct dpot_few_projection, head), sizeof(int32_t), COLS},
+    {offsetof(struct dpot_few_projection, col), sizeof(int32_t), EDGES},
+    {offsetof(struct dpot_few_projection, matrix), sizeof(float), EDGES},
+    {offsetof(struct dpot_few_projection, cost), sizeof(uint32_t), COSTS},
+};
+
+/* Bytes of the whole block; sets the pointers of p, unless it is NULL. */
+static uint64_t lay_out(struct dpot_few_projection *p, size_t n_rows, size_t n_cols)
+{
+    const uint64_t hubs = n_rows + 1, n = n_rows, m = n_cols;
+    const uint64_t counts[N_COUNTS] = {
+        [COLS] = m, [PAIRS] = m + SPARE_PAIRS * hubs, [EDGES] = hubs * hubs, [COSTS] = n * m};
+    uint64_t used = sizeof *p;
+    for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++) {
+        if (p) {
+            void *const start = (uint8_t *)p + used;
+            memcpy((uint8_t *)p + arrays[k].member, &start, sizeof start);
+        }
+        used += counts[arrays[k].count] * arrays[k].size;
+    }
+    return used;
+}
 
 size_t dpot_few_projection_bytes(size_t n_rows, size_t n_cols)
 {
-    if (n_rows > DPOT_FEW_ROWS_MAX) {
+    if (n_rows > DPOT_FEW_ROWS_MAX || n_cols > INT32_MAX / 2) {
         return SIZE_MAX;
     }
-    const size_t fixed =
-        sizeof(struct dpot_few_projection) + (n_rows + 1) * (n_rows + 1) * EDGE_BYTES;
-    const size_t column = n_rows * PAIR_BYTES + COL_BYTES;
-    return n_cols > (SIZE_MAX - fixed) / column ? SIZE_MAX : fixed + n_cols * column;
+    const uint64_t bytes = lay_out(NULL, n_rows, n_cols);
+    return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
 static int is_sound(const struct dpot_few_projection_config *config)
 {
     const struct dpot_polytope *polytope = config->polytope;
     if (config->n_rows == 0 || config->passes == 0 || config->passes > DPOT_FEW_PASSES_MAX ||
-        config->n_cols == 0 || config->n_cols > INT32_MAX || !polytope ||
-        polytope->size != config->n_cols ||
+        config->n_cols == 0 || !polytope || polytope->size != config->n_cols ||
         dpot_few_projection_bytes(config->n_rows, config->n_cols) == SIZE_MAX) {
         return 0;
     }
@@ -47,48 +84,11 @@ static int is_sound(const struct dpot_few_projection_config *config)
     return isfinite(sum) != 0;
 }
 
-static dpot_status allocate(struct dpot_few_projection *p)
-{
-    const size_t n = p->n_rows, m = p->n_cols, n_edges = (n + 1) * (n + 1);
-    const struct dpot_allocator *allocator = p->allocator;
-    p->cost = dpot_alloc_array(allocator, n * m, sizeof *p->cost);
-    p->lower = dpot_alloc_array(allocator, m, sizeof *p->lower);
-    p->room = dpot_alloc_array(allocator, m, sizeof *p->room);
-    p->first = dpot_alloc_array(allocator, m, sizeof *p->first);
-    p->second = dpot_alloc_array(allocator, m, sizeof *p->second);
-    p->units = dpot_alloc_array(allocator, n * m, sizeof *p->units);
-    p->pool = dpot_alloc_array(allocator, m, sizeof *p->pool);
-    p->served = dpot_alloc_array(allocator, n * m, sizeof *p->served);
-    p->place = dpot_alloc_array(allocator, n * m, sizeof *p->place);
-    p->price = dpot_alloc_array(allocator, n_edges, sizeof *p->price);
-    p->col = dpot_alloc_array(allocator, n_edges, sizeof *p->col);
-    p->matrix = dpot_alloc_array(allocator, n_edges, sizeof *p->matrix);
-    return p->price && p->col && p->matrix && p->cost && p->lower && p->room && p->first &&
-                   p->second && p->units && p->pool && p->served && p->place
-               ? DPOT_OK
-               : DPOT_ERR_MEMORY;
-}
-
 void dpot_few_projection_free(struct dpot_few_projection *p)
 {
-    if (!p) {
-        return;
+    if (p) {
+        dpot_free_secret(p->allocator, p, p->n_bytes, 1);
     }
-    const size_t n = p->n_rows, m = p->n_cols, n_edges = (n + 1) * (n + 1);
-    const struct dpot_allocator *allocator = p->allocator;
-    dpot_free_secret(allocator, p->cost, n * m, sizeof *p->cost);
-    dpot_free_secret(allocator, p->lower, m, sizeof *p->lower);
-    dpot_free_secret(allocator, p->room, m, sizeof *p->room);
-    dpot_free_secret(allocator, p->first, m, sizeof *p->first);
-    dpot_free_secret(allocator, p->second, m, sizeof *p->second);
-    dpot_free_secret(allocator, p->units, n * m, sizeof *p->units);
-    dpot_free_secret(allocator, p->pool, m, sizeof *p->pool);
-    dpot_free_secret(allocator, p->served, n * m, sizeof *p->served);
-    dpot_free_secret(allocator, p->place, n * m, sizeof *p->place);
-    dpot_free_secret(allocator, p->price, n_edges, sizeof *p->price);
-    dpot_free_secret(allocator, p->col, n_edges, sizeof *p->col);
-    dpot_free_secret(allocator, p->matrix, n_edges, sizeof *p->matrix);
-    dpot_free_secret(allocator, p, 1, sizeof *p);
 }
 
 /* The upper bound of point j, at most max(lower, 1): no point receives more of a mass of 1. */
@@ -121,47 +121,46 @@ dpot_status dpot_few_projection_new(const struct dpot_few_projection_config *con
     if (!is_sound(config)) {
         return DPOT_ERR_ARGUMENT;
     }
-    struct dpot_few_projection *p = dpot_alloc_array(config->allocator, 1, sizeof *p);
+    const size_t n_bytes = dpot_few_projection_bytes(config->n_rows, config->n_cols);
+    struct dpot_few_projection *p = dpot_alloc_array(config->allocator, n_bytes, 1);
     if (!p) {
         return DPOT_ERR_MEMORY;
     }
+    (void)lay_out(p, config->n_rows, config->n_cols);
+    p->n_bytes = n_bytes;
     p->n_rows = config->n_rows;
     p->n_cols = config->n_cols;
+    p->n_pairs_max = p->n_cols + SPARE_PAIRS * (p->n_rows + 1);
     p->budget = (uint64_t)config->passes * p->n_rows * (p->n_rows + p->n_cols);
     p->polytope = *config->polytope;
     p->allocator = config->allocator;
-    if (allocate(p) != DPOT_OK) {
-        dpot_few_projection_free(p);
-        return DPOT_ERR_MEMORY;
-    }
     take_bounds(p);
     *projection = p;
     return DPOT_OK;
 }
 
-int64_t *dpot_few_projection_cost(struct dpot_few_projection *projection)
+uint32_t *dpot_few_projection_cost(struct dpot_few_projection *projection)
 {
     return projection->cost;
 }
 
-int dpot_few_projection_scale(double largest, int bits)
+int dpot_few_projection_scale(double largest)
 {
-    return bits - 1 - ilogb(fmin(fmax(largest, DBL_MIN), DBL_MAX));
+    return DPOT_FEW_COST_BITS - 1 - ilogb(fmin(fmax(largest, DBL_MIN), DBL_MAX));
 }
 
-int64_t dpot_few_projection_round(double cost, int scale)
+uint32_t dpot_few_projection_round(double cost, int scale)
 {
-    const int64_t largest = INT64_C(1) << DPOT_FEW_COST_BITS;
     const uint64_t bits = dpot_double_bits(cost);
     const int exponent = (int)(bits >> 52 & 0x7ff), shift = 1075 - scale - exponent;
-    const int64_t digits = (int64_t)((bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52);
-    const int64_t half = shift > 0 && shift < 63 ? INT64_C(1) << (shift - 1) : 0;
-    const int is_large = exponent == 0x7ff || shift < 52 - DPOT_FEW_COST_BITS;
-    const int64_t steps = shift > 62 || exponent == 0 ? 0
-                          : is_large                  ? largest
-                                                      : (digits + half) >> shift;
+    const uint64_t digits = (bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52;
+    const uint64_t half = shift > 0 && shift < 63 ? UINT64_C(1) << (shift - 1) : 0;
+    const int is_large = exponent == 0x7ff || shift < 53 - DPOT_FEW_COST_BITS;
+    const uint64_t steps = shift > 62 || exponent == 0 ? 0
+                           : is_large                  ? DPOT_FEW_COST_MAX
+                                                       : (digits + half) >> shift;
     const int is_negative = bits >> 63 && !isnan(cost);
-    return DPOT_FEW_POINTS * (is_negative ? 0 : steps < largest ? steps : largest);
+    return is_negative ? 0 : (uint32_t)(steps < DPOT_FEW_COST_MAX ? steps : DPOT_FEW_COST_MAX);
 }
 
 /* ---- one run ---- */
@@ -187,7 +186,7 @@ static void take_points(struct dpot_few_projection *p, const double *mu)
         const double x = largest > 0.0 ? mass_of(mu[i]) / largest : 1.0;
         if (x > 0.0) {
             p->costs[p->n_points] = p->cost + i * p->n_cols;
-            p->rows[p->n_points] = i;
+            p->rows[p->n_points] = (uint8_t)i;
             mass[p->n_points++] = x;
             sum += x;
         }
@@ -228,13 +227,52 @@ double dpot_few_projection_plan_cost(const struct dpot_few_projection *p, const 
 {
     struct dpot_exact_sum sum = {0.0, 0.0};
     for (size_t i = 0; i < p->n_points; i++) {
-        for (size_t k = 0; k < p->n_served[i]; k++) {
-            const size_t j = (size_t)p->served[i * p->n_cols + k];
-            const double mass = (double)p->units[i * p->n_cols + j] * p->unit;
-            dpot_exact_add(&sum, mass * rows[p->rows[i]][j]);
+        for (int32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
+            dpot_exact_add(&sum, (double)p->units[k] * p->unit * rows[p->rows[i]][p->cols[k]]);
         }
     }
     return dpot_exact_sum_of(&sum);
+}
+
+/* Potentials relative to the pool's, from rounded costs; then those that the plan fixes from the
+ * unrounded ones: all hubs that serve a column have the same price there. */
+struct potentials {
+    double f[DPOT_FEW_ROWS_MAX];
+    uint8_t is_fixed[DPOT_FEW_ROWS_MAX];
+    size_t n_fixed;
+};
+
+/* The price of column j if a hub that serves it is fixed, else NaN. */
+static double fixed_price(const struct dpot_few_projection *p, const struct potentials *potentials,
+                          const double *const *rows, size_t j)
+{
+    double price = p->pool[j] > 0 && p->pool[j] < p->room[j] ? 0.0 : NAN;
+    for (size_t i = 0; i < p->n_points; i++) {
+        if (potentials->is_fixed[i] && dpot_few_find(p, i, j) != DPOT_FEW_NO_PAIR) {
+            price = rows[p->rows[i]][j] - potentials->f[i];
+        }
+    }
+    return price;
+}
+
+static void fix_potentials(const struct dpot_few_projection *p, const double *const *rows,
+                           struct potentials *potentials)
+{
+    const size_t n_before = potentials->n_fixed;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        const double price = fixed_price(p, potentials, rows, j);
+        for (size_t i = 0; i < p->n_points && !isnan(price); i++) {
+            if (!potentials->is_fixed[i] && dpot_few_find(p, i, j) != DPOT_FEW_NO_PAIR) {
+                potentials->f[i] = rows[p->rows[i]][j] - price;
+                potentials->is_fixed[i] = 1;
+                potentials->n_fixed++;
+            }
+        }
+    }
+    for (size_t i = 0; i < p->n_points && potentials->n_fixed == n_before; i++) {
+        potentials->n_fixed += !potentials->is_fixed[i];
+        potentials->is_fixed[i] = 1;
+    }
 }
 
 /* sum_i mu_i F_i + sum_j (lower_j max(v_j, 0) + upper_j min(v_j, 0)), F_i = f_i - f_pool and v_j =
@@ -243,16 +281,21 @@ double dpot_few_projection_dual(const struct dpot_few_projection *p, const doubl
                                 double lowest, int scale)
 {
     const double step = ldexp(1.0 / DPOT_FEW_POINTS, -scale);
-    double f[DPOT_FEW_ROWS_MAX];
+    struct potentials potentials = {.n_fixed = 0};
     struct dpot_exact_sum sum = {0.0, 0.0};
     for (size_t i = 0; i < p->n_points; i++) {
-        f[i] = lowest + (double)(p->f[i] - p->f[p->n_points]) * step;
-        dpot_exact_add(&sum, (double)p->supply[i] * p->unit * f[i]);
+        potentials.f[i] = lowest + (double)(p->f[i] - p->f[p->n_points]) * step;
+    }
+    while (potentials.n_fixed < p->n_points) {
+        fix_potentials(p, rows, &potentials);
+    }
+    for (size_t i = 0; i < p->n_points; i++) {
+        dpot_exact_add(&sum, (double)p->supply[i] * p->unit * potentials.f[i]);
     }
     for (size_t j = 0; j < p->n_cols; j++) {
         double price = INFINITY;
         for (size_t i = 0; i < p->n_points; i++) {
-            price = fmin(price, rows[p->rows[i]][j] - f[i]);
+            price = fmin(price, rows[p->rows[i]][j] - potentials.f[i]);
         }
         const int64_t units = price > 0.0 ? p->lower[j] : p->lower[j] + p->room[j];
         dpot_exact_add(&sum, (double)units * p->unit * price);

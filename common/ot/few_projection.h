@@ -8,8 +8,8 @@
  * augmenting paths between the points (ot/few_parts.h). Needs neither BLAS nor any library but the
  * C library.
  *
- * _new allocates everything for a fixed number of rows. _run allocates nothing, locks nothing,
- * calls nothing that can fail and ALWAYS leaves q inside the bounds.
+ * _new allocates everything for a fixed number of rows, in one block. _run allocates nothing, locks
+ * nothing, calls nothing that can fail and ALWAYS leaves q inside the bounds.
  *
  * Steps. A run may take passes n_rows (n_rows + n_cols) steps. If they run out before the optimum,
  * q is the current one, which is in the polytope too, and is_exact is 0. _burn takes the remaining
@@ -38,7 +38,8 @@
 
 #define DPOT_FEW_ROWS_MAX 64
 #define DPOT_FEW_PASSES_MAX 4096
-#define DPOT_FEW_COST_BITS 48 /* the largest cost, in steps of rounding */
+#define DPOT_FEW_COST_BITS 31
+#define DPOT_FEW_COST_MAX UINT32_C(0x7ffffffe) /* differences are below 2^31 - 1 */
 
 struct dpot_few_projection;
 
@@ -66,14 +67,15 @@ DPOT_WARN_UNUSED dpot_status dpot_few_projection_new(
 void dpot_few_projection_free(struct dpot_few_projection *projection); /* wipes */
 
 /* Costs are integers, so that ties stay ties and every processor finds the same q: round(cost
- * 2^scale), where `scale` takes `largest` to at most 2^bits. Negative and subnormal costs count as
- * 0; NaN and costs above 2^DPOT_FEW_COST_BITS count as 2^DPOT_FEW_COST_BITS. */
-int dpot_few_projection_scale(double largest, int bits);
-int64_t dpot_few_projection_round(double cost, int scale);
+ * 2^scale), where `scale` takes `largest` to at most 2^DPOT_FEW_COST_BITS. Negative and subnormal
+ * costs count as 0; NaN and larger costs as DPOT_FEW_COST_MAX. The loss by rounding is at most one
+ * step, about 2^-31 of the largest cost, for each unit of mass. */
+int dpot_few_projection_scale(double largest);
+uint32_t dpot_few_projection_round(double cost, int scale);
 
-/* The rounded costs (n_rows, n_cols), row-major, to fill before a run, which does not change them.
- * Owned by the projection. */
-int64_t *dpot_few_projection_cost(struct dpot_few_projection *projection);
+/* The rounded costs (n_rows, n_cols), row-major and at most DPOT_FEW_COST_MAX, to fill before a
+ * run, which does not change them. Owned by the projection. */
+uint32_t *dpot_few_projection_cost(struct dpot_few_projection *projection);
 
 /* `result` may be NULL. */
 void dpot_few_projection_run(struct dpot_few_projection *projection,
@@ -85,8 +87,8 @@ void dpot_few_projection_run(struct dpot_few_projection *projection,
 uint64_t dpot_few_projection_burn(struct dpot_few_projection *projection);
 
 /* After an exact run, for the unrounded cost rows (rounded was cost - lowest): the cost of the plan
- * from mu to q, and by its potentials a lower bound for any q in the polytope. They differ by the
- * rounding of costs only. */
+ * from mu to q, and by potentials that fit it a lower bound for any q in the polytope. They are
+ * equal, but for the last places, unless rounding of the costs changed the plan. */
 double dpot_few_projection_plan_cost(const struct dpot_few_projection *projection,
                                      const double *const *rows);
 double dpot_few_projection_dual(const struct dpot_few_projection *projection,

@@ -18,11 +18,11 @@
 #define MULTIPLICATIONS 12
 
 /* Adds a point to the ranking of the points before it. No branches. */
-static void rank_point(const int64_t *restrict cost, int64_t shift, size_t n,
+static void rank_point(const uint32_t *restrict cost, int64_t shift, size_t n,
                        int64_t *restrict first, int64_t *restrict second)
 {
     for (size_t j = 0; j < n; j++) {
-        const int64_t entry = cost[j] + shift, best = first[j], next = second[j];
+        const int64_t entry = dpot_few_cost(cost[j]) + shift, best = first[j], next = second[j];
         const int64_t above = entry < best ? best : entry;
         first[j] = entry < best ? entry : best;
         second[j] = above < next ? above : next;
@@ -53,10 +53,8 @@ static void rank(struct dpot_few_projection *p)
 struct slopes {
     size_t n; /* hubs */
     double window;
-    float *matrix;                     /* (n, n) minus the curvature: mass per window */
-    float residual[DPOT_FEW_HUBS_MAX]; /* the slope, mass; then the step, windows */
-    int64_t base[DPOT_FEW_HUBS_MAX];
-    double step[DPOT_FEW_HUBS_MAX];
+    float *matrix;   /* (n, n) */
+    float *residual; /* (n) */
 };
 
 /* Gives `mass` to the better of two hubs; if their prices are within the window, a share that is
@@ -162,11 +160,11 @@ static int64_t needed_price(const struct dpot_few_projection *p)
 {
     int64_t needed = 0;
     for (size_t i = 0; i < p->n_points; i++) {
-        int64_t cheapest = DPOT_FEW_FAR;
+        uint32_t cheapest = DPOT_FEW_COST_MAX;
         for (size_t j = 0; j < p->n_cols; j++) {
             cheapest = p->costs[i][j] < cheapest ? p->costs[i][j] : cheapest;
         }
-        needed = cheapest > needed ? cheapest : needed;
+        needed = dpot_few_cost(cheapest) > needed ? dpot_few_cost(cheapest) : needed;
     }
     for (size_t j = 0; j < p->n_cols; j++) {
         const int64_t price = p->lower[j] > 0 ? dpot_few_price(p->first[j]) : 0;
@@ -192,6 +190,7 @@ static void begin(struct dpot_few_projection *p, struct slopes *s)
     p->f[p->n_points] = -dpot_few_price((int64_t)(mean / n));
     s->n = p->n_points + 1;
     s->matrix = p->matrix;
+    s->residual = p->residual;
     s->window = next / n - (double)least;
 }
 
@@ -202,9 +201,9 @@ static void step_from(struct dpot_few_projection *p, struct slopes *s)
     }
     solve_step(s);
     for (size_t h = 0; h < s->n; h++) {
-        s->base[h] = p->f[h];
-        s->step[h] = (double)fminf(fmaxf(s->residual[h], -STEP_MAX), STEP_MAX) * s->window;
-        p->f[h] += dpot_few_price((int64_t)s->step[h]);
+        p->base[h] = p->f[h];
+        p->step[h] = (double)fminf(fmaxf(s->residual[h], -STEP_MAX), STEP_MAX) * s->window;
+        p->f[h] += dpot_few_price((int64_t)p->step[h]);
     }
     s->window *= NARROWER;
 }
@@ -212,8 +211,8 @@ static void step_from(struct dpot_few_projection *p, struct slopes *s)
 static void step_back(struct dpot_few_projection *p, struct slopes *s)
 {
     for (size_t h = 0; h < s->n; h++) {
-        s->step[h] *= SHORTER;
-        p->f[h] = s->base[h] + dpot_few_price((int64_t)s->step[h]);
+        p->step[h] *= SHORTER;
+        p->f[h] = p->base[h] + dpot_few_price((int64_t)p->step[h]);
     }
     s->window *= MUCH_NARROWER;
 }
@@ -281,7 +280,7 @@ static uint64_t take_digits(const int64_t *bins, int64_t *left)
 
 /* The key of the column where the pool, which takes the room of the most expensive columns first,
  * runs out; *left becomes what it has for the columns with that key. Digit by digit from the top:
- * six passes. */
+ * eight passes. */
 static uint64_t find_threshold(struct dpot_few_projection *p, int64_t *left)
 {
     uint64_t prefix = 0, known = 0;
@@ -319,23 +318,46 @@ static void fill_pool(struct dpot_few_projection *p)
     p->f[p->n_points] = price < DPOT_FEW_FAR ? -price : -dearest;
 }
 
+/* What the points serve of a column. */
+static int64_t served_units(const struct dpot_few_projection *p, size_t j)
+{
+    return p->lower[j] + p->room[j] - p->pool[j];
+}
+
+/* Room for the pairs of each point: begin[i + 1] is the end of the pairs of point i. */
+static void count_pairs(struct dpot_few_projection *p)
+{
+    memset(p->begin, 0, sizeof p->begin);
+    for (size_t j = 0; j < p->n_cols; j++) {
+        p->begin[dpot_few_point(p->first[j]) + 1] += served_units(p, j) > 0;
+    }
+    for (size_t i = 0; i < p->n_points; i++) {
+        p->begin[i + 1] += p->begin[i];
+    }
+}
+
 void dpot_few_serve(struct dpot_few_projection *p)
 {
     fill_pool(p);
-    memset(p->units, 0, p->n_rows * p->n_cols * sizeof *p->units);
-    memset(p->n_served, 0, sizeof p->n_served);
+    count_pairs(p);
+    const int32_t n_pairs = p->begin[p->n_points];
     for (size_t i = 0; i < p->n_points; i++) {
         p->excess[i] = -p->supply[i];
     }
     p->excess[p->n_points] = 0;
-    for (size_t j = 0; j < p->n_cols; j++) {
-        const size_t i = dpot_few_point(p->first[j]), at = i * p->n_cols;
-        const int64_t units = p->lower[j] + p->room[j] - p->pool[j];
+    for (size_t j = p->n_cols; j-- > 0;) {
+        const size_t i = dpot_few_point(p->first[j]);
+        const int64_t units = served_units(p, j);
+        p->head[j] = DPOT_FEW_NO_PAIR;
         if (units > 0) {
-            p->units[at + j] = units;
+            const int32_t pair = --p->begin[i + 1];
             p->excess[i] += units;
-            p->place[at + j] = (int32_t)p->n_served[i];
-            p->served[at + p->n_served[i]++] = (int32_t)j;
+            p->head[j] = pair;
+            p->next[pair] = DPOT_FEW_NO_PAIR;
+            p->cols[pair] = (int32_t)j;
+            p->units[pair] = units;
         }
     }
+    memmove(p->begin, p->begin + 1, p->n_points * sizeof *p->begin);
+    p->begin[p->n_points] = n_pairs;
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Compiles the examples in the comments of every header, and the one of libdpot(3) against libdpot.
-# The variables of a header's example are in examples.txt.
+# Compiles the examples in the comments of every header, the one of libdpot(3) against libdpot, and
+# the C of the client's pages. The variables of a header's example are in examples.txt, what a page
+# uses of a platform is in stand_ins/.
 #   sh tests/lint/examples.sh CC libdpot.so [FLAG...]
 set -eu
 cc=$1 library=$2
@@ -33,3 +34,14 @@ cmp client/doc/example.c "$scratch/page.c"
 status=0
 "$scratch/example" 2>"$scratch/usage" || status=$?
 [ "$status" -eq 2 ] && grep -q '^usage: ' "$scratch/usage"
+
+# The C of the pages: a program for each page.
+for page in client/doc/*.md client/doc/*/*.md; do
+    awk '/^```c$/ { is_c = 1; next } /^```/ { is_c = 0 } is_c' "$page" >"$scratch/snippets.c"
+    # shellcheck disable=SC2086
+    "$cc" $warnings -Wno-missing-prototypes -Wno-unused-function -fsyntax-only -Icommon/include \
+        -Iclient/include -Iclient/doc/examples -Itests/lint/stand_ins "$scratch/snippets.c" || {
+        echo "the C of $page does not compile" >&2
+        exit 1
+    }
+done

@@ -46,6 +46,7 @@ BEGIN {
     allow("client/src/platform", base " client/include")
     allow("client/src/storage", common " proto client/include")
     allow("client/src", common " proto client/include client/src/storage")
+    allow("client/src/settings", common " client/include client/src/storage client/src")
     allow("client/tool", common " common/files common/cli client/include client/src/storage")
 
     allow("aggregator/json", base " common/files")
@@ -111,7 +112,7 @@ BEGIN {
     door("^(cblas|openblas_config|lapacke)\\.h$", "^common/ot/linalg_openblas\\.c$")
     door("\\.pb-c\\.h$", "^(proto/wire_([a-z_]*\\.c|vector\\.h)|tests/support/batch_schema\\.c)$")
     door("^protobuf-c/", "^proto/message\\.h$")
-    door("^sodium(\\.h|/)", "^common/base/(crypto|rng|rng_sodium|rng_seeded)\\.c$")
+    door("^sodium(\\.h|/)", "^common/base/(crypto|random_hook|rng|rng_sodium|rng_seeded)\\.c$")
     door("^microhttpd\\.h$", "^aggregator/http/(server\\.c|(exchange|head)\\.[ch])$")
     door("^gnutls/", "^aggregator/http/certificate\\.c$")
     door("^jansson\\.h$", "^aggregator/json/json\\.[ch]$")

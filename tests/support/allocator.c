@@ -20,6 +20,7 @@ static void *resize(void *ctx, void *pointer, size_t old_size, size_t new_size)
     void *result = realloc(pointer, new_size);
     if (result) {
         t->bytes += new_size - old_size;
+        t->peak = t->bytes > t->peak ? t->bytes : t->peak;
     }
     return result;
 }

@@ -9,6 +9,7 @@ struct test_allocator {
     size_t n_calls;                  /* allocations and growths so far */
     size_t fail_at;                  /* the n-th of them fails (1 = the next one); 0: never */
     size_t bytes;                    /* currently allocated */
+    size_t peak;                     /* the most so far; may be set */
     size_t bytes_max;                /* more than this is refused; 0: no limit */
 };
 

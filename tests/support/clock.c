@@ -9,6 +9,7 @@ static int64_t now(void *ctx)
 
 void test_clock_init(struct test_clock *t, int64_t now_ms)
 {
-    *t = (struct test_clock){.clock = {sizeof t->clock, NULL, now}, .now_ms = now_ms};
+    *t = (struct test_clock){.clock = {.struct_size = sizeof t->clock, .now = now},
+                             .now_ms = now_ms};
     t->clock.ctx = t;
 }

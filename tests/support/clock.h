@@ -7,7 +7,8 @@
 struct test_clock {
     struct dpot_clock clock; /* pass its address */
     int64_t now_ms;
-    int64_t step_ms; /* added at every reading */
+    int64_t steady_ms; /* for a test that has a monotonic clock */
+    int64_t step_ms;   /* added at every reading */
 };
 
 void test_clock_init(struct test_clock *t, int64_t now_ms);

@@ -10,4 +10,4 @@ static int64_t now_ahead(void *ctx)
     return dpot_clock_system()->now(NULL) + ahead_ms;
 }
 
-const struct dpot_clock ahead = {sizeof ahead, NULL, now_ahead};
+const struct dpot_clock ahead = {.struct_size = sizeof ahead, .now = now_ahead};

@@ -261,7 +261,7 @@ static dpot_status run_device(const struct client_path_plan *plan, const struct 
                               uint64_t *digest, struct dpot_error *error)
 {
     struct device d = {.plan = plan, .server = server, .tally = tally, .error = error};
-    d.clock = (struct dpot_clock){sizeof d.clock, &d, read_clock};
+    d.clock = (struct dpot_clock){.struct_size = sizeof d.clock, .ctx = &d, .now = read_clock};
     d.network = (struct dpot_transport){sizeof d.network, &d, send_through};
     d.now_ms = plan->subject->campaign.opens_ms;
     dpot_rng_seeded_init(&d.source, plan->seed, number);

@@ -126,7 +126,8 @@ struct device {
 
 static void connect(struct device *d, const struct dpot_transport *network)
 {
-    d->clock.clock = (struct dpot_clock){sizeof d->clock.clock, &d->clock, read_clock};
+    d->clock.clock = (struct dpot_clock){
+        .struct_size = sizeof d->clock.clock, .ctx = &d->clock, .now = read_clock};
     d->clock.base = d->plan->in_process ? NULL : dpot_clock_system();
     d->network.transport =
         (struct dpot_transport){sizeof d->network.transport, &d->network, perform};

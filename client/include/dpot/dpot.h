@@ -26,6 +26,7 @@
  *    way) and BUSY: another handle or process is in a submit, a pump or an opening; try again.
  *  - A NULL where none is allowed is ARGUMENT; so is struct_size 0 in a struct that dpot fills.
  *  - Arguments are borrowed for the call; what config points to, for the lifetime of the handle.
+ *  - Other languages open a client by texts and get results as JSON: dpot/settings.h.
  *  - One handle, one thread at a time. After fork() the child opens the folder anew. */
 #ifndef DPOT_DPOT_H
 #define DPOT_DPOT_H
@@ -63,7 +64,7 @@ struct dpot_campaign_group {
 
 struct dpot_client_config {
     size_t struct_size;
-    const char *server_url; /* "https://host[:port]"; NULL: no network, dpot_client_import only */
+    const char *server_url; /* "https://host[:port]"; NULL: no network (but see next_request) */
     uint8_t pin[32];        /* required: Ed25519 public key that signs campaigns */
     /* Caps: no default. Basic accountant: epsilons in (0, 2^31); zCDP: 0. */
     double campaign_epsilon_cap; /* over all revisions and rounds of one (pin, campaign id) */
@@ -101,8 +102,8 @@ DPOT_API void dpot_client_config_init(struct dpot_client_config *config, size_t 
 /* Reads, repairs and re-syncs the folder's ledger and spool. On failure *client is NULL and
  * `error_text` (may be NULL) has one sentence. An untrusted ledger opens with its budget spent.
  *   CAP_UNSET  a cap is missing
- *   ARGUMENT   pin, filesystem, an incomplete hook, another accountant or counter than before;
- *              no transport for the server_url, in a libdpot without libcurl (DPOT_WITH_CURL) */
+ *   ARGUMENT   pin, filesystem, an incomplete hook, another accountant or counter than before
+ *   RANDOM     a libdpot without POSIX has no source of randomness (dpot_random_set) */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_open(const struct dpot_client_config *config,
                                                        dpot_client **client, char *error_text,
                                                        size_t error_cap);
@@ -187,7 +188,7 @@ struct dpot_pump_result { /* may be NULL in the call */
     size_t n_sent;       /* reports that got an answer now, of whatever kind */
     size_t n_pending;    /* reports still waiting */
     int64_t next_due_ms; /* when, by config.clock, pump has work again; INT64_MAX: never */
-    size_t n_accepted;   /* from here on: how reports ended since the last pump, or opening */
+    size_t n_accepted;   /* from here on: how reports ended since the last result, or opening */
     size_t n_duplicate;
     size_t n_rejected_malformed;
     size_t n_rejected_range;
@@ -210,6 +211,23 @@ struct dpot_pump_result { /* may be NULL in the call */
  *   NOT_OPEN, CLOSED   the round, by the server's clock alone: check the clocks */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                                                        struct dpot_pump_result *result);
+
+/* The same in two halves, for apps that carry requests themselves (an event loop, a gateway): no
+ * transport is needed. Fills `request` with the exchange that is due, else its method is NULL and
+ * result->next_due_ms (`result` may be NULL) says when to ask again. Borrowed until the next call
+ * of one of the two; asked again before its answer, the same request until timeout_ms is over, and
+ * then as after no answer. Without config.server_url `url` is the path alone.
+ *   BUSY  another handle is in a submit, or has a request under way */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_next_request(dpot_client *client,
+                                                               struct dpot_http_request *request,
+                                                               struct dpot_pump_result *result);
+
+/* Files the answer to that request, or that none came (NULL, or status 0). The failures of pump.
+ *   STATE  there is no such request: its answer was filed
+ *   BUSY   kept in memory; the next call of one of the three files it */
+DPOT_API DPOT_WARN_UNUSED dpot_status
+dpot_client_take_response(dpot_client *client, const struct dpot_http_response *response,
+                          const void *body, size_t body_len, struct dpot_pump_result *result);
 
 /* ---- Status ---- */
 #define DPOT_EPSILON_NONE 4294967296.0 /* spent_epsilon and spent_delta of a zCDP install once */

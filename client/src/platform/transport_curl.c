@@ -68,7 +68,11 @@ static CURLcode set_options(struct curl_transport *t, struct exchange *x)
     t->detail[0] = '\0';
     SET(t->easy, result, CURLOPT_ERRORBUFFER, t->detail);
     SET(t->easy, result, CURLOPT_URL, request->url);
+#if LIBCURL_VERSION_NUM >= 0x075500
     SET(t->easy, result, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    SET(t->easy, result, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
     SET(t->easy, result, CURLOPT_NOSIGNAL, 1L);
     SET(t->easy, result, CURLOPT_FOLLOWLOCATION, 0L);
     SET(t->easy, result, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
@@ -91,15 +95,20 @@ static CURLcode set_options(struct curl_transport *t, struct exchange *x)
 /* Appends "name: value" to the list. DPOT_ERR_TOO_LARGE for a value that does not fit a line. */
 static dpot_status add_header(struct curl_slist **list, const char *name, const char *value)
 {
-    char line[HEADER_LINE_MAX];
     if (!value) {
         return DPOT_OK;
     }
-    const int len = snprintf(line, sizeof line, "%s: %s", name, value);
-    if (len < 0 || (size_t)len >= sizeof line) {
+    const size_t size = strlen(name) + strlen(value) + sizeof ": ";
+    if (size > HEADER_LINE_MAX) {
         return DPOT_ERR_TOO_LARGE;
     }
-    struct curl_slist *longer = curl_slist_append(*list, line);
+    char *line = dpot_alloc_raw(NULL, size);
+    struct curl_slist *longer = NULL;
+    if (line) {
+        (void)snprintf(line, size, "%s: %s", name, value);
+        longer = curl_slist_append(*list, line);
+    }
+    dpot_free_secret(NULL, line, size, 1);
     if (!longer) {
         return DPOT_ERR_MEMORY;
     }

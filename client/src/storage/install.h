@@ -14,7 +14,8 @@
 #define DPOT_INSTALL_NAME "install"
 #define DPOT_CONSENT_NAME "consent" /* consent.c: one file under two names */
 #define DPOT_WITHDRAWN_NAME "withdrawn"
-#define DPOT_PAUSE_NAME "pause" /* backoff.c */
+#define DPOT_PAUSE_NAME "pause"     /* backoff.c */
+#define DPOT_SENDING_NAME "sending" /* sending.c */
 #define DPOT_INSTALL_ID_LEN 16
 #define DPOT_HEADER_LEN 256
 #define DPOT_MAC_LEN DPOT_HASH_LEN

@@ -31,7 +31,8 @@ dpot_status dpot_journal_read_counter(struct dpot_journal *journal, uint64_t *va
 static dpot_status find_traces(const struct dpot_journal *journal, bool *found)
 {
     static const char *const names[] = {DPOT_INSTALL_NAME, DPOT_SPOOL_NAME,     DPOT_KEYS_NAME,
-                                        DPOT_CONSENT_NAME, DPOT_WITHDRAWN_NAME, DPOT_PAUSE_NAME};
+                                        DPOT_CONSENT_NAME, DPOT_WITHDRAWN_NAME, DPOT_PAUSE_NAME,
+                                        DPOT_SENDING_NAME};
     *found = journal->counter_value > 0;
     for (size_t i = 0; !*found && i < sizeof names / sizeof names[0]; i++) {
         const dpot_status status = dpot_file_exists(journal->filesystem, names[i], found);

@@ -34,7 +34,7 @@ enum {
 };
 enum { CONSENT_WITHDRAWN = 1, CONSENT_GRANTED = 2 };
 
-#define RECORDS_PER_READ 32
+#define RECORDS_PER_READ 8
 
 bool dpot_key_equal(const struct dpot_key *a, const struct dpot_key *b)
 {

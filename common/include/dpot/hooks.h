@@ -1,4 +1,5 @@
-/* dpot/hooks.h - the hooks an embedder can supply: memory, time, files, network, a counter.
+/* dpot/hooks.h - the hooks an embedder can supply: memory, time, randomness, files,
+ * network, a counter.
  *
  * Each hook is a struct of function pointers with a `ctx` that is passed back to them. The handle
  * borrows the struct: it must outlive the handle. Hooks are called on the thread that called dpot,
@@ -32,12 +33,33 @@ struct dpot_allocator {
 };
 
 /* Time: now() returns milliseconds since 1970-01-01T00:00:00Z. It may jump either way: device time
- * is max(now(), latest time in the ledger). */
+ * is max(now(), latest time in the ledger). monotonic() returns milliseconds since any moment; it
+ * never goes back or jumps: work times and deadlines are measured by it. NULL, or beyond
+ * struct_size: the system's; required in a libdpot built without POSIX. */
 struct dpot_clock {
     size_t struct_size;
     void *ctx;
     int64_t (*now)(void *ctx);
+    int64_t (*monotonic)(void *ctx);
 };
+
+/* Randomness, for a libdpot built without POSIX (DPOT_WITH_POSIX=OFF); elsewhere it is the
+ * operating system's, and dpot_random_set returns STATE.
+ *
+ * THE WHOLE GUARANTEE RESTS ON IT: noise, ids and seals are drawn from `fill`, and whoever can
+ * predict it reads the data. It must be a cryptographic generator (a DRBG on ChaCha20 or AES-CTR,
+ * for instance) that was seeded with at least 32 bytes of a hardware source of entropy since this
+ * start of the chip. Never rand(), the time, a serial number, or the noise of an ADC as it comes.
+ * Nothing replaces it when it is missing.
+ *
+ * fill() writes len bytes whole, or returns a status other than DPOT_OK. After a failure, or 16
+ * bytes that repeat those before them, nothing is reported until dpot_random_set is called
+ * again. */
+typedef dpot_status dpot_random_fill(void *ctx, void *out, size_t len);
+
+/* Sets it, once, before dpot_client_open. `ctx` is borrowed for good.
+ *   RANDOM  it failed, or 512 bytes of it are plainly not random (false alarms: below 2^-64) */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_random_set(dpot_random_fill *fill, void *ctx);
 
 /* Network: one HTTP exchange. */
 struct dpot_http_request {

@@ -113,7 +113,7 @@ plant_charge_by_data() {
 
 plant_order_by_report() {
     catchers="silence"
-    edit client/src/uploader.c '/^static dpot_status send_due/,/^}/s/&spool->slots\[i\];/\
+    edit client/src/uploader.c '/^static struct dpot_slot \*find_due/,/^}/s/&spool->slots\[i\];/\
         \&spool->slots[spool->slots[0].report.index % 2 ? spool->n_slots - 1 - i : i];/'
 }
 

@@ -163,6 +163,7 @@ static void remove_folder(void)
                                         "ledger.new",
                                         "spool",
                                         "spool.new",
+                                        "sending",
                                         "install",
                                         "install.new",
                                         "withdrawn",

@@ -1,7 +1,8 @@
 #!/bin/sh
 # The files that `cmake --install` installs, by component. The example of the manual is built
 # against the installed tree by pkg-config and by find_package, shared and static. A project that
-# fetches the tree gets libdpot alone, here as an archive and without libcurl.
+# fetches the tree gets libdpot alone, here as an archive and without libcurl; then with one
+# mechanism and without POSIX, also for a chip.
 #   sh install.sh BIN_FOLDER BUILD_FOLDER ROOT
 set -u
 . "$(dirname "$0")/../scratch.inc.sh"
@@ -25,9 +26,11 @@ says_usage() { # PROGRAM: the example without arguments
 for component in client aggregator; do
     need env DESTDIR="$dir/$component" cmake --install "$build" --prefix /usr/local --component "$component"
 done
-there "$dir/client" bin/dpot-device include/dpot/dpot.h include/dpot/hooks.h include/dpot/status.h 'lib*/libdpot.so' \
+there "$dir/client" bin/dpot-device include/dpot/dpot.h include/dpot/hooks.h include/dpot/settings.h include/dpot/status.h 'lib*/libdpot.so' \
     'lib*/libdpot.a' 'lib*/pkgconfig/dpot.pc' 'lib*/cmake/dpot/dpotConfig.cmake' share/man/man1/dpot-device.1 \
-    share/man/man3/libdpot.3 share/doc/dpot/CHANGELOG.md share/doc/dpot/privacy.md share/doc/dpot/example.c
+    share/man/man3/libdpot.3 share/doc/dpot/CHANGELOG.md share/doc/dpot/privacy.md share/doc/dpot/example.c \
+    share/doc/dpot/bindings/dpot.py share/doc/dpot/bindings/dpot.js share/doc/dpot/bindings/dpot.d.ts \
+    share/doc/dpot/embedding.md share/doc/dpot/platforms/ios.md
 there "$dir/aggregator" bin/dpotd bin/dpot share/man/man8/dpotd.8 share/man/man1/dpot.1 \
     share/doc/dpot/admin-api.md share/doc/dpot/campaign-spec.md share/doc/dpot/CHANGELOG-dpotd.md
 [ ! -e "$dir/client/usr/local/bin/dpotd" ] && [ ! -e "$dir/aggregator/usr/local/include" ] ||
@@ -104,7 +107,7 @@ int main(int argc, char **argv)
 C
 without_curl() { # PROGRAM
     if "$1" folder >answer && grep -q '^0 $' answer && "$1" folder https://localhost >answer &&
-        grep -q 'config.transport is NULL.*without libcurl' answer; then pass; else
+        grep -q '^0 $' answer; then pass; else
         fail "$1 says:"
         cat answer
     fi
@@ -138,9 +141,41 @@ if readelf -SW "$(dirname "$pc")/../libdpot.a" | grep -q '\.text\.dpot_version';
     fail 'the functions of libdpot.a have no sections of their own'
 fi
 
+# A static program, by pkg-config --static.
+# shellcheck disable=SC2046 # a list
+need ${CC:-cc} -static user/app.c -o user/static $(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --static --cflags --libs dpot)
+without_curl user/static
+
+# One mechanism, and neither POSIX nor libcurl.
+need cmake -S parent -B chip -DCMAKE_C_COMPILER="${CC:-cc}" -DDPOT_SHARED=OFF -DDPOT_WITH_CURL=OFF \
+    -DDPOT_WITH_POSIX=OFF -DDPOT_MECHANISMS=laplace
+need cmake --build chip --target dpot_static --parallel 2
+archive=$(find chip -name libdpot.a)
+nm "$archive" >symbols
+if grep -q ' T dpot_client_submit_vector$' symbols && grep -q ' [RD] dpot_mechanism_laplace$' symbols &&
+    ! grep -E 'dpot_mechanism_(wpm|gaussian|kpm)|gauss_row|dpot_filesystem_posix|curl| (flock|open|clock_gettime|exit|abort)$' \
+        symbols; then pass; else fail 'libdpot has what its options leave out'; fi
+
+# The same for a chip. The headers of the packages stand in for those of a port: nothing is linked.
+mkdir port
+ln -s "$(pkg-config --variable=includedir libsodium)"/sodium* "$(pkg-config --variable=includedir libprotobuf-c)/protobuf-c" port/
+cat >chip.cmake <<'CMAKE'
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR cortex-m4)
+set(CMAKE_C_COMPILER arm-none-eabi-gcc)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(CMAKE_C_FLAGS_INIT "-mcpu=cortex-m4 -mthumb")
+CMAKE
+need env -u CFLAGS cmake -S "$root" -B generic -DCMAKE_TOOLCHAIN_FILE="$dir/chip.cmake" -DCMAKE_BUILD_TYPE=MinSizeRel \
+    -DDPOT_WARNINGS_AS_ERRORS=ON -DDPOT_BUILD_TOOL=OFF -DDPOT_BUILD_AGGREGATOR=OFF -DDPOT_BUILD_TESTS=OFF \
+    -DSODIUM_INCLUDE_DIR="$dir/port" -DSODIUM_LIBRARY=sodium -DPROTOBUF_C_INCLUDE_DIR="$dir/port" -DPROTOBUF_C_LIBRARY=protobuf-c
+need cmake --build generic --parallel 2
+if [ -f generic/lib/libdpot.a ]; then pass; else fail 'no library for a chip'; fi
+
 refused() { # SENTENCE OPTION...: the top of the tree is not configured
     sentence=$1
     shift
+    rm -rf refused
     if cmake -S "$root" -B refused -DCMAKE_C_COMPILER="${CC:-cc}" "$@" >out 2>&1; then fail "configured: $*"; fi
     if grep -q "$sentence" out; then pass; else
         fail "not refused with \"$sentence\""
@@ -149,6 +184,12 @@ refused() { # SENTENCE OPTION...: the top of the tree is not configured
 }
 refused 'DPOT_BUILD_TOOL needs libcurl' -DDPOT_WITH_CURL=OFF
 refused 'DPOT_BUILD_AGGREGATOR needs libcurl' -DDPOT_WITH_CURL=OFF -DDPOT_BUILD_TOOL=OFF -DDPOT_BUILD_TESTS=OFF
+refused 'DPOT_BUILD_TOOL needs POSIX' -DDPOT_WITH_POSIX=OFF -DDPOT_WITH_CURL=ON
+refused 'need every mechanism' -DDPOT_MECHANISMS=wpm
+refused 'DPOT_MECHANISMS has no "laplac"' '-DDPOT_MECHANISMS=wpm;laplac'
+refused 'Set both SODIUM_INCLUDE_DIR and SODIUM_LIBRARY' -DSODIUM_LIBRARY=sodium
+refused 'libsodium for cortex-m4: set' -DCMAKE_TOOLCHAIN_FILE="$dir/chip.cmake" -DDPOT_BUILD_TOOL=OFF \
+    -DDPOT_BUILD_AGGREGATOR=OFF -DDPOT_BUILD_TESTS=OFF
 refused 'The tests run dpot-device' -DDPOT_BUILD_TOOL=OFF -DDPOT_BUILD_TESTS=ON
 
 echo "$passed passed, $failed failed"

@@ -253,6 +253,22 @@ Test(delivery, a_clock_that_steps_back_does_not_stretch_a_deadline)
     dpot_client_close(client);
 }
 
+/* A steady clock of the app that goes forward by 25 s whenever it is read. */
+static int64_t read_steady(void *ctx)
+{
+    struct test_clock *clock = ctx;
+    return clock->steady_ms += 25000;
+}
+
+Test(delivery, the_steady_clock_of_the_app_bounds_a_pump)
+{
+    dpot_client *client = with_reports(9);
+    world.clock.clock.monotonic = read_steady;
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, NULL), DPOT_OK);
+    cr_assert_eq(world.n_received, 2);
+    dpot_client_close(client);
+}
+
 Test(delivery, a_clock_that_steps_forward_ends_a_pump_early_and_costs_nothing)
 {
     dpot_client *client = with_reports(4);

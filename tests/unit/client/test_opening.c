@@ -149,8 +149,8 @@ Test(opening, a_record_taken_out_of_the_middle_exhausts_the_budget)
 
 Test(opening, a_missing_ledger_exhausts_the_budget_while_anything_proves_an_install)
 {
-    static const char *const proofs[] = {"install", "spool",     "keys",
-                                         "consent", "withdrawn", "pause"};
+    static const char *const proofs[] = {"install",   "spool", "keys",   "consent",
+                                         "withdrawn", "pause", "sending"};
     enum { N_PROOFS = sizeof proofs / sizeof proofs[0] };
     live(1, 1);
     test_filesystem_delete(&world.files, "ledger");

@@ -182,13 +182,15 @@ Test(waits, a_pause_that_is_damaged_cut_or_of_another_install_is_ignored)
 Test(waits, a_pause_that_cannot_be_written_is_no_failure)
 {
     dpot_client *client = with_report();
+    cr_assert_eq(pump(client, NULL), DPOT_OK);
+    submit_late(client, 1);
     world.files.is_full = true;
     be_told_to_wait_a_day(client);
     world.files.is_full = false;
     client = reopen(client);
     world.clock.now_ms += DUE_MS;
     cr_assert_eq(pump(client, NULL), DPOT_OK);
-    cr_assert_eq(world_status(client).n_accepted, 1);
+    cr_assert_eq(world_status(client).n_accepted, 2);
     dpot_client_close(client);
 }
 

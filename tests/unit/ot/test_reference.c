@@ -59,9 +59,9 @@ static double project_few(const struct problem *problem, double *q)
     struct dpot_few_projection_result result;
     const double *costs[DPOT_FEW_ROWS_MAX];
     const double largest = cost_range_of(problem->cost, problem->n_rows * problem->n_cols);
-    const int scale = dpot_few_projection_scale(largest, DPOT_FEW_COST_BITS);
+    const int scale = dpot_few_projection_scale(largest);
     cr_assert_eq(dpot_few_projection_new(&config, &projection), DPOT_OK);
-    int64_t *rounded = dpot_few_projection_cost(projection);
+    uint32_t *rounded = dpot_few_projection_cost(projection);
     for (size_t r = 0; r < n; r++) {
         costs[r] = problem->cost + rows[r] * problem->n_cols;
         for (size_t j = 0; j < problem->n_cols; j++) {

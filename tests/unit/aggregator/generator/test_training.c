@@ -138,7 +138,8 @@ Test(training, a_run_that_is_stopped_in_the_middle_of_a_step_gives_the_same_bits
         struct training stopped;
         struct generator_progress progress;
         int64_t n_looks = 0;
-        const struct dpot_clock clock = {sizeof clock, &n_looks, count_look};
+        const struct dpot_clock clock = {
+            .struct_size = sizeof clock, .ctx = &n_looks, .now = count_look};
         const struct solve_control control = {.clock = &clock, .deadline_ms = deadline};
         case_begin(&made, &stopped);
         cr_assert_eq(generator_train_run(stopped.train, UINT64_MAX, &control, &progress, NULL),

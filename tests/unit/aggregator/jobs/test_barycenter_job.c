@@ -353,7 +353,8 @@ Test(barycenter_job, it_can_be_stopped_at_every_check)
     size_t n_results = 0;
     for (int64_t n_most = 1; n_most < 400; n_most += 7) {
         int64_t n_polls = 0;
-        const struct dpot_clock clock = {sizeof clock, &n_polls, count_poll};
+        const struct dpot_clock clock = {
+            .struct_size = sizeof clock, .ctx = &n_polls, .now = count_poll};
         const struct solve_control control = {.clock = &clock, .deadline_ms = n_most};
         struct dpot_artifact artifact =
             run(&campaign, "{\"support\":3}", 1, &control, DPOT_OK, NULL);

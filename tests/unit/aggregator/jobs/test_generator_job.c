@@ -294,7 +294,8 @@ static struct dpot_buf run_in_pieces(const struct snapshot *snapshot,
 {
     for (*n_pieces = 1;; ++*n_pieces) {
         int64_t n_polls = 0;
-        const struct dpot_clock clock = {sizeof clock, &n_polls, count_poll};
+        const struct dpot_clock clock = {
+            .struct_size = sizeof clock, .ctx = &n_polls, .now = count_poll};
         const struct solve_control control = {.clock = &clock, .deadline_ms = n_polls_each};
         struct dpot_buf bytes = run(snapshot, SMALL, 1, &control, checkpoint, DPOT_OK);
         if (bytes.len > 0) {
@@ -343,7 +344,8 @@ Test(generator_job, a_damaged_or_foreign_checkpoint_is_not_used)
     dpot_buf_release(&bytes);
 
     int64_t n_polls = 0; /* of a smaller pool */
-    const struct dpot_clock clock = {sizeof clock, &n_polls, count_poll};
+    const struct dpot_clock clock = {
+        .struct_size = sizeof clock, .ctx = &n_polls, .now = count_poll};
     const struct solve_control control = {.clock = &clock, .deadline_ms = 50};
     fewer.n_accepted--;
     bytes = run(&fewer, SMALL, 1, &control, &checkpoint, DPOT_OK);

@@ -354,7 +354,8 @@ Test(job_kinds, a_run_can_be_stopped_at_any_poll_and_does_little_after_it)
         for (; is_stopped; stop++) {
             struct dpot_artifact artifact;
             int64_t n_polls = 0;
-            const struct dpot_clock clock = {sizeof clock, &n_polls, count_poll};
+            const struct dpot_clock clock = {
+                .struct_size = sizeof clock, .ctx = &n_polls, .now = count_poll};
             const struct solve_control control = {.clock = &clock, .deadline_ms = stop};
             run("base-measure", methods[m], &control, &artifact);
             is_stopped = n_polls >= stop;

@@ -197,7 +197,8 @@ Test(channel_em, a_control_that_stops_leaves_the_weights_of_the_last_step)
     double channel[25];
     const double counts[] = {300, 220, 200, 160, 120};
     int64_t n_looks = 0;
-    const struct dpot_clock clock = {sizeof clock, &n_looks, count_look};
+    const struct dpot_clock clock = {
+        .struct_size = sizeof clock, .ctx = &n_looks, .now = count_look};
     const struct solve_control control = {.clock = &clock, .deadline_ms = 7};
     struct channel_em_result result;
     fill_response(5, 0.6, channel);

@@ -318,7 +318,7 @@ Test(tool_refusals, no_file_of_the_folder_gives_budget_or_consent_back)
     } rows[] = {
         {"ledger", 4, 4}, {"spool", 7, 4},         {"install", 0, 4},   {"keys", 0, 4},
         {"lock", 0, 4},   {"consent", 0, 4},       {"withdrawn", 0, 4}, {"device.conf", 3, 3},
-        {"pause", 0, 4},  {campaign_file(), 3, 4}, {work_file(), 0, 4},
+        {"pause", 0, 4},  {campaign_file(), 3, 4}, {work_file(), 0, 4}, {"sending", 0, 4},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         report_once();

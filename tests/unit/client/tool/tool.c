@@ -78,7 +78,7 @@ void tool_set_up(void)
 void tool_forget_device(void)
 {
     static const char *const names[] = {"device.conf", "lock",    "ledger",    "spool", "install",
-                                        "keys",        "consent", "withdrawn", "pause"};
+                                        "keys",        "consent", "withdrawn", "pause", "sending"};
     char path[256];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);

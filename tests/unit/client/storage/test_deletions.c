@@ -21,9 +21,9 @@ static const struct {
     const char *name; /* or how it begins */
     enum outcome outcome;
 } table[] = {
-    {"ledger", EXHAUSTED},  {"spool", LOST},        {"install", NOTHING},
-    {"keys", NOTHING},      {"consent", NOTHING},   {"pause", NOTHING},
-    {"withdrawn", NOTHING}, {"campaign-", UNKNOWN}, {"work-", NOTHING},
+    {"ledger", EXHAUSTED}, {"spool", LOST},      {"install", NOTHING},   {"keys", NOTHING},
+    {"consent", NOTHING},  {"pause", NOTHING},   {"withdrawn", NOTHING}, {"campaign-", UNKNOWN},
+    {"work-", NOTHING},    {"sending", NOTHING},
 };
 
 static enum outcome outcome_of(const char *name)
@@ -115,7 +115,7 @@ Test(deletions, of_each_file_have_no_effect_or_end_reporting)
         }
         world_release(&world);
     }
-    cr_assert_eq(n, 7 + 1, "ledger, spool, install, keys, consent, pause, campaign");
+    cr_assert_eq(n, 8 + 1, "ledger, spool, install, keys, consent, sending, pause, campaign");
 }
 
 Test(deletions, of_each_file_do_not_give_withdrawn_consent_back)
@@ -141,5 +141,5 @@ Test(deletions, of_each_file_do_not_give_withdrawn_consent_back)
         }
         world_release(&world);
     }
-    cr_assert_eq(n, 7 + 1);
+    cr_assert_eq(n, 8 + 1);
 }
