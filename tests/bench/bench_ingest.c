@@ -9,8 +9,8 @@
  * A report is a vector of 36 small numbers, 60 bytes padded to 135. "modules" is ingest as the
  * server's threads run it, two of them with 128 batches in flight each; "http" is the same
  * through the HTTP server and keep-alive connections of the loopback, whose client shares the
- * processors (its time is not in the server's microseconds). "forward" compares bodies of one report
- * in POSTs of their own with the same in lists of a gateway. */
+ * processors (its time is not in the server's microseconds). "forward" compares bodies of one
+ * report in POSTs of their own with the same in lists of a gateway. */
 #include "base/clock.h"
 #include "http/server.h"
 #include "turns.h"

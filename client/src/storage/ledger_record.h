@@ -1,15 +1,15 @@
-/* The layout of a record of the ledger, for ledger.c and ledger_fold.c; everything little-endian. */
+/* The layout of the ledger's records, for ledger.c and ledger_fold.c; everything little-endian. */
 #ifndef DPOT_CLIENT_STORAGE_LEDGER_RECORD_H
 #define DPOT_CLIENT_STORAGE_LEDGER_RECORD_H
 
 #include "storage/ledger.h"
 
+/* "done" is, of CONSENT and SUMS, 1 for withdrawn and 2 for granted; of CAMPAIGN how the last charge
+ * ended, and the last answer << 8; of SPANS their number; of a CHARGE that folding wrote the
+ * readings, else 0. */
 enum {
     TYPE_AT = 0, /* u32 */
-    DONE_AT =
-        4, /* u32; of CONSENT: 1 withdrawn, 2 granted, of SUMS also 0; of CAMPAIGN: how the last
-                  * charge ended, and the last answer << 8; of SPANS: their number; of a CHARGE
-                  * that was folded: readings, else 0 */
+    DONE_AT = 4, /* u32 */
     SEQ_AT = 8,
     N_FOLDED_AT = 16, /* u32; of SUMS: records that folding wrote, this one included */
     ENDED_AT = 20,    /* u32 each; of SUMS: ends 1 to 8, then 16 to 21 */
