@@ -8,19 +8,39 @@
 
 #define MS_PER_S 1000
 
-dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign, struct dpot_buf *out)
+/* The message is too large for a stack. */
+static struct dpot_campaign_message *new_message(const struct dpot_allocator *allocator)
 {
-    struct dpot_campaign_message message;
-    const dpot_status status = dpot_wire_campaign_fill(&message, campaign);
+    return dpot_alloc_array(allocator, 1, sizeof(struct dpot_campaign_message));
+}
+
+static void free_message(const struct dpot_allocator *allocator,
+                         struct dpot_campaign_message *message)
+{
+    dpot_free_array(allocator, message, 1, sizeof *message);
+}
+
+static dpot_status append(struct dpot_campaign_message *message,
+                          const struct dpot_campaign *campaign, struct dpot_buf *out)
+{
+    const dpot_status status = dpot_wire_campaign_fill(message, campaign);
     if (status != DPOT_OK) {
         return status;
     }
     /* Everything that can be encoded can be signed within the limit. */
-    const size_t len = dpot__v1__campaign__get_packed_size(&message.campaign);
+    const size_t len = dpot__v1__campaign__get_packed_size(&message->campaign);
     if (len > DPOT_CAMPAIGN_BYTES_MAX - DPOT_SIGNED_OVERHEAD) {
         return DPOT_ERR_TOO_LARGE;
     }
-    return dpot_message_append(&message.campaign.base, out);
+    return dpot_message_append(&message->campaign.base, out);
+}
+
+dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign, struct dpot_buf *out)
+{
+    struct dpot_campaign_message *message = new_message(out->allocator);
+    const dpot_status status = message ? append(message, campaign, out) : DPOT_ERR_MEMORY;
+    free_message(out->allocator, message);
+    return status;
 }
 
 /* Decoding: every count is bounded before memory is allocated for it. */
@@ -338,9 +358,14 @@ static dpot_status check_version(const Dpot__V1__Campaign *message, struct dpot_
 static dpot_status check_canonical(const struct dpot_campaign *campaign, const void *data,
                                    size_t len, struct dpot_error *error)
 {
-    struct dpot_campaign_message message;
-    if (dpot_wire_campaign_fill(&message, campaign) == DPOT_OK &&
-        dpot_message_packs_to(&message.campaign.base, data, len)) {
+    struct dpot_campaign_message *message = new_message(campaign->allocator);
+    if (!message) {
+        return DPOT_ERR_MEMORY;
+    }
+    const bool is_canonical = dpot_wire_campaign_fill(message, campaign) == DPOT_OK &&
+                              dpot_message_packs_to(&message->campaign.base, data, len);
+    free_message(campaign->allocator, message);
+    if (is_canonical) {
         return DPOT_OK;
     }
     return dpot_error_set(error, DPOT_ERR_MALFORMED,
@@ -370,13 +395,13 @@ dpot_status dpot_wire_campaign_decode(const void *data, size_t len,
                                       const struct dpot_allocator *allocator,
                                       struct dpot_campaign *campaign, struct dpot_error *error)
 {
-    *campaign = (struct dpot_campaign){.allocator = allocator};
+    memset(campaign, 0, sizeof *campaign);
     if (len > DPOT_CAMPAIGN_BYTES_MAX - DPOT_SIGNED_OVERHEAD) {
-        *campaign = (struct dpot_campaign){0};
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "the campaign has %zu bytes: at most %u",
                               len, DPOT_CAMPAIGN_BYTES_MAX - DPOT_SIGNED_OVERHEAD);
     }
     struct dpot_arena arena;
+    campaign->allocator = allocator;
     dpot_arena_init(&arena, DPOT_MESSAGE_CEILING(len), allocator);
     const dpot_status status = parse_campaign(data, len, &arena, campaign, error);
     dpot_arena_release(&arena);

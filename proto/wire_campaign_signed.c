@@ -63,7 +63,7 @@ dpot_status dpot_wire_campaign_open(const void *data, size_t len, const uint8_t 
                                     const struct dpot_allocator *allocator,
                                     struct dpot_signed_campaign *out, struct dpot_error *error)
 {
-    *out = (struct dpot_signed_campaign){0};
+    memset(out, 0, sizeof *out); /* an assignment may make a copy on the stack */
     if (len > DPOT_CAMPAIGN_BYTES_MAX) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "the signed campaign has %zu bytes: at most %u", len,
@@ -88,5 +88,5 @@ dpot_status dpot_wire_campaign_open(const void *data, size_t len, const uint8_t 
 void dpot_signed_campaign_release(struct dpot_signed_campaign *signed_campaign)
 {
     dpot_campaign_release(&signed_campaign->campaign);
-    *signed_campaign = (struct dpot_signed_campaign){0};
+    memset(signed_campaign, 0, sizeof *signed_campaign);
 }

@@ -140,17 +140,32 @@ static dpot_status read_keys(const Dpot__V1__Keys *message, struct dpot_keys *ke
     return status;
 }
 
+/* The message is too large for a stack. */
+static dpot_status check_canonical(const struct dpot_keys *keys, const void *data, size_t len,
+                                   const struct dpot_allocator *allocator, struct dpot_error *error)
+{
+    struct keys_message *message = dpot_alloc_array(allocator, 1, sizeof *message);
+    if (!message) {
+        return DPOT_ERR_MEMORY;
+    }
+    fill_keys(message, keys);
+    const bool is_canonical = dpot_message_packs_to(&message->keys.base, data, len);
+    dpot_free_array(allocator, message, 1, sizeof *message);
+    return is_canonical ? DPOT_OK
+                        : dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                         "the keys are not in canonical form: encode them again");
+}
+
 dpot_status dpot_wire_keys_decode(const void *data, size_t len,
                                   const struct dpot_allocator *allocator, struct dpot_keys *keys,
                                   struct dpot_error *error)
 {
-    *keys = (struct dpot_keys){0};
+    memset(keys, 0, sizeof *keys);
     if (len > DPOT_KEYS_BYTES_MAX) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "the keys have %zu bytes: at most %u", len,
                               DPOT_KEYS_BYTES_MAX);
     }
     struct dpot_arena arena;
-    struct keys_message canonical;
     ProtobufCMessage *base = NULL;
     dpot_arena_init(&arena, DPOT_MESSAGE_CEILING(len), allocator);
     dpot_status status =
@@ -159,15 +174,11 @@ dpot_status dpot_wire_keys_decode(const void *data, size_t len,
         status = read_keys((const Dpot__V1__Keys *)base, keys, error);
     }
     if (status == DPOT_OK) {
-        fill_keys(&canonical, keys);
-        if (!dpot_message_packs_to(&canonical.keys.base, data, len)) {
-            status = dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                    "the keys are not in canonical form: encode them again");
-        }
+        status = check_canonical(keys, data, len, allocator, error);
     }
     dpot_arena_release(&arena);
     if (status != DPOT_OK) {
-        *keys = (struct dpot_keys){0};
+        memset(keys, 0, sizeof *keys);
     }
     return status;
 }
@@ -228,7 +239,7 @@ dpot_status dpot_wire_keys_open(const void *data, size_t len,
                                 const struct dpot_allocator *allocator, struct dpot_keys *keys,
                                 struct dpot_error *error)
 {
-    *keys = (struct dpot_keys){0};
+    memset(keys, 0, sizeof *keys);
     if (len > DPOT_KEYS_BYTES_MAX) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "the signed keys have %zu bytes: at most %u", len,

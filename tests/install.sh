@@ -15,6 +15,7 @@ test_packages='binutils clang clang-format curl docker-compose libclang-rt-14-de
 # Node from elsewhere brings its own npm, beside which Debian's cannot be installed.
 command -v node >/dev/null 2>&1 || test_packages="$test_packages nodejs"
 command -v npm >/dev/null 2>&1 || test_packages="$test_packages npm"
+command -v python3 >/dev/null 2>&1 || test_packages="$test_packages python3"
 
 case ${1:-test} in
 client) packages=$client_packages ;;

@@ -1,4 +1,4 @@
-/* What the admin handlers share. */
+/* What handlers share. */
 #ifndef DPOT_HTTP_API_H
 #define DPOT_HTTP_API_H
 
@@ -11,6 +11,10 @@ DPOT_WARN_UNUSED dpot_status api_parse(const struct http_request *request, json_
 /* Answers a failure with the HTTP status of `status`. */
 void api_refuse(const struct http_request *request, struct http_response *response,
                 dpot_status status, const struct dpot_error *error);
+
+/* Answers a POST of reports with a verdict; after INGEST_ACCEPTED the body is the receipt. */
+void api_answer_batch(const struct http_request *request, struct http_response *response,
+                      const struct ingest_result *result);
 
 /* One page of a list: the rows after request->after, at most request->limit. */
 struct api_page {

@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "http/routes.h"
+#include "http/api.h"
 #include "http/server.h"
 
 static const char protobuf_type[] = "application/x-protobuf";
@@ -138,8 +138,8 @@ static void add_closed(struct http_response *response, const struct ingest_resul
     }
 }
 
-static void answer_batch(struct http_response *response, const struct http_request *request,
-                         const struct ingest_result *result)
+void api_answer_batch(const struct http_request *request, struct http_response *response,
+                      const struct ingest_result *result)
 {
     if (result->verdict == INGEST_ACCEPTED) {
         response->status = 202;
@@ -168,7 +168,7 @@ static void finish_batch(void *work, struct http_response *response,
 {
     struct ingest_result result;
     ingest_finish(work, &response->body, &result);
-    answer_batch(response, request, &result);
+    api_answer_batch(request, response, &result);
 }
 
 /* The device has disconnected; its reports are stored and counted nevertheless. */
@@ -195,7 +195,7 @@ void api_device_reports(const struct http_app *app, const struct http_request *r
     struct ingest_call *call =
         ingest_begin(app->ingest, request->id, request->body, request->body_len, &result);
     if (!call) {
-        answer_batch(response, request, &result);
+        api_answer_batch(request, response, &result);
         return;
     }
     pause->work = call;
@@ -206,5 +206,5 @@ void api_device_reports(const struct http_app *app, const struct http_request *r
         finish_batch(call, response, request);
         return;
     }
-    ingest_submit(call, resume, pause); /* the request may have ended */
+    ingest_submit(&call, 1, resume, pause); /* the request may have ended */
 }

@@ -19,6 +19,7 @@ static const struct route table[] = {
     {"GET", "/v1/campaigns/{id}", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_device_campaign},
     {"POST", "/v1/campaigns/{id}/reports", ROUTE_PUBLIC, ROUTE_BATCH_BODY, ROUTE_NO_QUERY,
      api_device_reports},
+    {"POST", "/v1/forward", ROUTE_PUBLIC, ROUTE_BATCH_BODY, ROUTE_NO_QUERY, api_forward},
     {"POST", ADMIN "/campaigns", ROUTE_ADMIN, ROUTE_SPEC_BODY, ROUTE_NO_QUERY, api_admin_create},
     {"GET", ADMIN "/campaigns", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_CAMPAIGNS_PAGE, api_admin_list},
     {"GET", CAMPAIGN "", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_show},

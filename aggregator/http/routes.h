@@ -21,7 +21,7 @@ struct http_app {
     const struct tokens *tokens;
     bool has_open_metrics;                /* /metrics needs no token */
     struct dpot_buf signed_keys;          /* a SignedKeys as served */
-    size_t body_max;                      /* bytes of a report batch */
+    size_t body_max;                      /* bytes of a report batch, and of a list of them */
     int64_t started_ms;                   /* when this process began to serve */
     struct certificate_period tls_period; /* zeros: no TLS */
 };
@@ -82,6 +82,10 @@ void api_device_campaign(const struct http_app *app, const struct http_request *
                          struct http_response *response);
 void api_device_reports(const struct http_app *app, const struct http_request *request,
                         struct http_response *response);
+
+/* In api_forward.c: */
+void api_forward(const struct http_app *app, const struct http_request *request,
+                 struct http_response *response);
 
 /* In api_metrics.c: */
 void api_metrics(const struct http_app *app, const struct http_request *request,

@@ -198,13 +198,24 @@ static void take_back(struct writer_task *task)
     w->on_stored(w->ctx);
 }
 
-void ingest_submit(struct ingest_call *call, void (*on_stored)(void *ctx), void *ctx)
+void ingest_submit(struct ingest_call *const *calls, size_t n, void (*on_stored)(void *ctx),
+                   void *ctx)
 {
-    call->on_stored = on_stored;
-    call->ctx = ctx;
-    call->task.done = take_back;
-    call->task.ctx = call;
-    writer_submit(call->ingest->writer, &call->task);
+    struct ingest_call *first = NULL;
+    for (size_t i = n; i-- > 0;) {
+        struct ingest_call *w = calls[i];
+        if (w) {
+            w->on_stored = on_stored;
+            w->ctx = ctx;
+            w->task.done = take_back;
+            w->task.ctx = w;
+            w->task.next = first ? &first->task : NULL;
+            first = w;
+        }
+    }
+    if (first) {
+        writer_submit(first->ingest->writer, &first->task);
+    }
 }
 
 /* ---- the steps ---- */
@@ -334,7 +345,7 @@ static void store_and_wait(struct ingest_call *w)
 {
     sem_t stored;
     (void)sem_init(&stored, 0, 0);
-    ingest_submit(w, wake, &stored);
+    ingest_submit(&w, 1, wake, &stored);
     while (sem_wait(&stored) != 0) {
     }
     (void)sem_destroy(&stored);

@@ -74,9 +74,11 @@ struct ingest_call *ingest_begin(const struct ingest *ingest,
                                  const uint8_t id[DPOT_CAMPAIGN_ID_LEN], const void *body,
                                  size_t len, struct ingest_result *result);
 
-/* Gives the call to ingest->writer, which must not be NULL. on_stored is called once, on the
- * writer's thread, possibly before this returns. */
-void ingest_submit(struct ingest_call *call, void (*on_stored)(void *ctx), void *ctx);
+/* Gives the calls of one ingest, NULLs aside, to its writer, which must not be NULL, together: they
+ * share a commit, up to its max_reports. on_stored is called once for each of them, on the writer's
+ * thread, possibly before this returns. */
+void ingest_submit(struct ingest_call *const *calls /* (n) */, size_t n,
+                   void (*on_stored)(void *ctx), void *ctx);
 
 /* Appends a Receipt to `receipt`, fills `result` and frees the call. */
 void ingest_finish(struct ingest_call *call, struct dpot_buf *receipt,

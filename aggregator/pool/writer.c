@@ -188,9 +188,15 @@ static void *run(void *ctx)
 
 void writer_submit(struct writer *writer, struct writer_task *task)
 {
-    task->next = NULL;
+    struct writer_task *last = task;
+    size_t n_reports = 0, n_bytes = 0;
+    for (struct writer_task *t = task; t; t = t->next) {
+        n_reports += t->append.n_reports;
+        n_bytes += t->n_bytes;
+        last = t;
+    }
     (void)pthread_mutex_lock(&writer->mutex);
-    while (writer->first && writer->n_bytes + task->n_bytes > WRITER_BYTES_MAX) {
+    while (writer->first && writer->n_bytes + n_bytes > WRITER_BYTES_MAX) {
         (void)pthread_cond_wait(&writer->room, &writer->mutex);
     }
     if (writer->last) {
@@ -198,9 +204,9 @@ void writer_submit(struct writer *writer, struct writer_task *task)
     } else {
         writer->first = task;
     }
-    writer->last = task;
-    writer->n_reports += task->append.n_reports;
-    writer->n_bytes += task->n_bytes;
+    writer->last = last;
+    writer->n_reports += n_reports;
+    writer->n_bytes += n_bytes;
     (void)pthread_cond_signal(&writer->wake);
     (void)pthread_mutex_unlock(&writer->mutex);
 }

@@ -4,8 +4,9 @@
  * (W1) `done` is called exactly once for each task, on the writer's thread, after the commit that
  *      holds it or after the failure.
  * (W2) Tasks are committed in the order in which they were submitted.
- * (W3) Waiting tasks take at most WRITER_BYTES_MAX, except a single larger one. writer_submit
- *      blocks until there is room, so memory is bounded by the number of submitting threads. */
+ * (W3) Waiting tasks take at most WRITER_BYTES_MAX, except those of a single larger submission.
+ *      writer_submit blocks until there is room, so memory is bounded by the number of submitting
+ *      threads. */
 #ifndef DPOT_POOL_WRITER_H
 #define DPOT_POOL_WRITER_H
 
@@ -25,7 +26,7 @@ struct writer_task {
     dpot_status status;      /* of storing it, as store_append_reports */
     struct dpot_error error; /* if status is not DPOT_OK */
 
-    struct writer_task *next; /* for the writer */
+    struct writer_task *next; /* submitted with this one; then for the writer */
 };
 
 struct writer_config {
@@ -55,7 +56,8 @@ DPOT_WARN_UNUSED dpot_status writer_open(const struct writer_config *config, str
  * NULL is allowed. */
 void writer_close(struct writer *writer);
 
-/* Submits a task; may block (W3). `done` may be called before this returns. Thread-safe. */
+/* Submits a task and those linked behind it by `next`, which no other task comes between; may block
+ * (W3). `done` may be called before this returns. Thread-safe. */
 void writer_submit(struct writer *writer, struct writer_task *task);
 
 /* Counts since writer_open. */

@@ -12,20 +12,26 @@ static bool is_vector(const struct dpot_campaign *campaign)
     return dpot_mechanism_is_vector(campaign->mechanism);
 }
 
-size_t dpot_draft_bytes(const struct dpot_campaign *campaign)
+/* Beyond the privatizer and the stream of randomness. */
+static size_t data_bytes(const struct dpot_campaign *campaign)
 {
     const size_t rows = campaign->n_max, dim = campaign->domain.dim;
-    const size_t vector =
-        is_vector(campaign) ? (size_t)campaign->vector.dim + dpot_vector_data_dim(&campaign->vector)
-                            : 0;
-    size_t bytes = dpot_privatizer_bytes(campaign);
-    bytes = dpot_bytes_add(bytes, rows * (sizeof(double) + sizeof(uint32_t)));
-    bytes = dpot_bytes_add(bytes, vector * sizeof(double));
-    if (dpot_campaign_is_sphere(campaign)) {
-        return dpot_bytes_add(bytes, rows * dim * sizeof(double));
+    const size_t measure = rows * (sizeof(double) + sizeof(uint32_t));
+    if (is_vector(campaign)) {
+        return (campaign->vector.dim + (size_t)dpot_vector_data_dim(&campaign->vector)) *
+               sizeof(double);
     }
-    bytes = dpot_bytes_add(bytes, dpot_nearest_bytes(&campaign->domain, &campaign->metric));
-    return dpot_bytes_add(bytes, campaign->domain.size * sizeof(double));
+    if (dpot_campaign_is_sphere(campaign)) {
+        return measure + rows * dim * sizeof(double);
+    }
+    return measure + campaign->domain.size * sizeof(double) +
+           dpot_nearest_bytes(&campaign->domain, &campaign->metric);
+}
+
+size_t dpot_draft_bytes(const struct dpot_campaign *campaign)
+{
+    return dpot_bytes_add(dpot_privatizer_bytes(campaign),
+                          sizeof(struct dpot_rng) + data_bytes(campaign));
 }
 
 static dpot_status allocate_for_points(struct dpot_draft *draft)
@@ -68,6 +74,10 @@ dpot_status dpot_draft_init(struct dpot_draft *draft, const struct dpot_campaign
                             const struct dpot_allocator *allocator, struct dpot_error *error)
 {
     *draft = (struct dpot_draft){.campaign = campaign, .allocator = allocator};
+    draft->rng = dpot_alloc_array(allocator, 1, sizeof *draft->rng);
+    if (!draft->rng) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for a report");
+    }
     const dpot_status status = dpot_privatizer_new(campaign, allocator, &draft->privatizer, error);
     if (status != DPOT_OK) {
         return status;
@@ -94,7 +104,7 @@ static void make_from_measure(struct dpot_draft *draft, const struct dpot_device
                          draft->histogram);
     }
     dpot_private_measure_set(&draft->private_measure, draft->histogram, draft->histogram_size);
-    dpot_privatizer_run(draft->privatizer, &draft->private_measure, &draft->rng, &draft->report);
+    dpot_privatizer_run(draft->privatizer, &draft->private_measure, draft->rng, &draft->report);
 }
 
 /* The report's id, which names its directions, is set already. */
@@ -102,7 +112,7 @@ static void make_from_directions(struct dpot_draft *draft, const struct dpot_dev
 {
     dpot_private_points_set(&draft->private_points, data->points, data->weights, data->n,
                             draft->uniform);
-    dpot_privatizer_run_points(draft->privatizer, &draft->private_points, &draft->rng,
+    dpot_privatizer_run_points(draft->privatizer, &draft->private_points, draft->rng,
                                &draft->report);
 }
 
@@ -112,7 +122,7 @@ static void make_from_vector(struct dpot_draft *draft, const struct dpot_device_
     double *values = draft->private_vector.values;
     const double *source = data->vector ? data->vector : values;
     memmove(values, source, draft->private_vector.dim * sizeof *values);
-    dpot_privatizer_run_vector(draft->privatizer, &draft->private_vector, &draft->rng,
+    dpot_privatizer_run_vector(draft->privatizer, &draft->private_vector, draft->rng,
                                &draft->report);
 }
 
@@ -143,6 +153,6 @@ void dpot_draft_release(struct dpot_draft *draft)
     dpot_private_points_release(&draft->private_points);
     dpot_private_vector_release(&draft->private_vector);
     dpot_free_secret(allocator, draft->values, draft->n_values, sizeof *draft->values);
-    dpot_rng_release(&draft->rng);
+    dpot_free_secret(allocator, draft->rng, 1, sizeof *draft->rng);
     dpot_wipe(&draft->report, sizeof draft->report);
 }

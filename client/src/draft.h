@@ -21,7 +21,7 @@ struct dpot_draft {
     int64_t *values;                           /* (n_values) of the report */
     uint32_t n_values;                         /* the campaign's dim, 0 for index mechanisms */
     uint64_t uniform;          /* random, set by the caller: chooses places (model/places.h) */
-    struct dpot_rng rng;       /* initialised by the caller */
+    struct dpot_rng *rng;      /* initialised by the caller; too large for a stack */
     struct dpot_report report; /* the caller sets id, group and test */
 };
 

@@ -115,7 +115,7 @@ static dpot_status time_run(const dpot_client *client, const struct dpot_campaig
     const int64_t start_us = dpot_client_steady_us(client);
     const dpot_status status = dpot_draft_init(&draft, campaign, client->config.allocator, error);
     if (status == DPOT_OK) {
-        dpot_rng_init(&draft.rng, &dpot_rng_source_sodium);
+        dpot_rng_init(draft.rng, &dpot_rng_source_sodium);
         dpot_draft_make(&draft, &no_data);
         const uint64_t run_us = (uint64_t)(dpot_client_steady_us(client) - start_us);
         *us = run_us < *us ? run_us : *us;

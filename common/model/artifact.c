@@ -10,7 +10,7 @@ void dpot_artifact_release(struct dpot_artifact *artifact)
     dpot_free_array(artifact->allocator, artifact->counts, artifact->n_counts,
                     sizeof *artifact->counts);
     dpot_free_array(artifact->allocator, artifact->model, artifact->n_model, 1);
-    *artifact = (struct dpot_artifact){.n_values = 0};
+    memset(artifact, 0, sizeof *artifact); /* an assignment may make a copy on the stack */
 }
 
 dpot_status dpot_artifact_add_number(struct dpot_artifact *artifact, const char *name, double value)

@@ -17,7 +17,7 @@ void dpot_campaign_release(struct dpot_campaign *campaign)
     dpot_free_array(allocator, campaign->base_measure.mass_code, campaign->base_measure.size,
                     sizeof *campaign->base_measure.mass_code);
     dpot_free_array(allocator, campaign->groups, campaign->n_groups, sizeof *campaign->groups);
-    *campaign = (struct dpot_campaign){0};
+    memset(campaign, 0, sizeof *campaign); /* an assignment may make a copy on the stack */
 }
 
 /* A label: 1 to DPOT_CAMPAIGN_NAME_MAX bytes of [a-z0-9-], with a NUL inside its array. */

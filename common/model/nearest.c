@@ -5,8 +5,15 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
-#define REACH 1024.0     /* extents from the first point; farther coordinates count as this far */
+#define REACH 1024.0   /* extents from the first point; farther coordinates count as this far */
+#define NEAR 4.0       /* extents; the points of a list are within 2 */
+#define FLAT_BITS 28   /* of an extent; NEAR has 30 */
+#define SPHERE_BITS 29 /* of a radius */
+#define RING_BITS 28   /* a ring has at most 29 */
+#define PART 64        /* numbers prepared at once without memory */
+#define WHOLE_OFFSET 0x1p31
 #define TINY 0x1p-200    /* of the extent: smaller numbers count as 0; larger squares are normal */
 #define LEAST 0x1p-1000  /* smaller coordinates count as 0 */
 #define SHORT 0x1p-700   /* no part of a shorter vector is dropped */
@@ -149,177 +156,192 @@ static uint32_t nearest_by_axes(const struct dpot_nearest *nearest, const double
     return index;
 }
 
-/* ---- points and places prepared for the scan ---- */
+/* ---- points and places as numbers for the scan ---- */
 
-/* Differences from the first point, in extents. */
-static void prepare_flat(const struct dpot_nearest *nearest, const double *x, double *out)
+/* Of a place or a point: what its numbers are made of. */
+struct view {
+    const double *x;
+    double numbers[3]; /* haversine, ring */
+    double divisor, least, length;
+    bool is_infinite, has_direction;
+};
+
+/* Difference from the first point, in extents. */
+static double way_of(const struct dpot_nearest *nearest, double x, uint32_t i)
 {
-    const double scale = nearest->scale;
-    for (uint32_t i = 0; i < nearest->width; i++) {
-        const double origin = nearest->domain->points[i] * scale;
-        const double way = clamp(clean(x[i], nearest->least) * scale - origin, -REACH, REACH);
-        out[i] = fabs(way) >= TINY ? way : 0;
-    }
+    const double origin = nearest->domain->points[i] * nearest->scale;
+    const double way = clamp(clean(x, nearest->least) * nearest->scale - origin, -REACH, REACH);
+    return fabs(way) >= TINY ? way : 0;
 }
 
-/* A vector of length 1; one without a direction stays 0, orthogonal to everything. */
-static void prepare_direction(uint32_t dim, const double *x, double *out)
+/* Infinite coordinates outweigh all finite ones. */
+static double component_of(const struct view *view, uint32_t i)
+{
+    const double x = view->x[i], sign = (double)(x > 0) - (double)(x < 0);
+    const double end = fabs(x) > DBL_MAX ? sign : 0;
+    const double component = view->is_infinite ? end : clean(x, LEAST);
+    return (fabs(component) >= view->least ? component : 0) / view->divisor;
+}
+
+/* A vector of length 1. A point without a direction is the unit vector of an additional coordinate,
+ * orthogonal to all others; a place without one is as far from all points. */
+static void view_direction(uint32_t dim, struct view *view)
 {
     double largest = 0, square = 0;
-    bool is_infinite = false;
     for (uint32_t i = 0; i < dim; i++) {
-        is_infinite |= fabs(x[i]) > DBL_MAX;
+        view->is_infinite |= fabs(view->x[i]) > DBL_MAX;
     }
     for (uint32_t i = 0; i < dim; i++) {
-        const double sign = (double)(x[i] > 0) - (double)(x[i] < 0);
-        const double end = fabs(x[i]) > DBL_MAX ? sign : 0;
-        out[i] = is_infinite ? end : clean(x[i], LEAST);
-        largest = fabs(out[i]) > largest ? fabs(out[i]) : largest;
+        const double size = fabs(component_of(view, i));
+        largest = size > largest ? size : largest;
     }
-    const double divisor = largest > 0 ? largest : 1;
-    const double least = (largest >= SHORT ? largest : 0) * TINY;
+    view->has_direction = largest > 0;
+    view->divisor = largest > 0 ? largest : 1;
+    view->least = (largest >= SHORT ? largest : 0) * TINY;
     for (uint32_t i = 0; i < dim; i++) {
-        out[i] = (fabs(out[i]) >= least ? out[i] : 0) / divisor;
-        square += out[i] * out[i];
+        square += component_of(view, i) * component_of(view, i);
     }
-    const double length = largest > 0 ? sqrt(square) : 1;
-    for (uint32_t i = 0; i < dim; i++) {
-        out[i] /= length;
-    }
+    view->length = largest > 0 ? sqrt(square) : 1;
 }
 
 /* On the unit sphere: chords have the order of great circles. */
-static void prepare_globe(const double *x, double *out)
+static void view_globe(struct view *view)
 {
-    const double north = latitude_of(x[0]) * RADIANS_PER_DEGREE;
-    const double east = reduce(x[1], FULL_TURN) * RADIANS_PER_DEGREE;
+    const double north = latitude_of(view->x[0]) * RADIANS_PER_DEGREE;
+    const double east = reduce(view->x[1], FULL_TURN) * RADIANS_PER_DEGREE;
     const double ring = cos(north);
-    out[0] = ring * cos(east);
-    out[1] = ring * sin(east);
-    out[2] = sin(north);
-    for (uint32_t i = 0; i < 3; i++) {
-        out[i] = fabs(out[i]) >= TINY ? out[i] : 0;
-    }
+    view->numbers[0] = ring * cos(east);
+    view->numbers[1] = ring * sin(east);
+    view->numbers[2] = sin(north);
 }
 
-static void prepare(const struct dpot_nearest *nearest, const double *x, double *out)
+static struct view view_of(const struct dpot_nearest *nearest, const double *x)
 {
-    switch (nearest->metric->id) {
-    case DPOT_METRIC_EUCLIDEAN:
-    case DPOT_METRIC_L1:
-    case DPOT_METRIC_LINF:
-        prepare_flat(nearest, x, out);
-        return;
-    case DPOT_METRIC_COSINE:
-        prepare_direction(nearest->width, x, out);
-        return;
-    case DPOT_METRIC_HAVERSINE:
-        prepare_globe(x, out);
-        return;
-    case DPOT_METRIC_RING:
-        out[0] = reduce(x[0], (double)nearest->metric->ring_size);
-        out[0] += out[0] < 0 ? (double)nearest->metric->ring_size : 0;
-        return;
+    const double ring_size = (double)nearest->metric->ring_size;
+    struct view view = {.x = x, .divisor = 1, .length = 1, .has_direction = true};
+    if (nearest->metric->id == DPOT_METRIC_COSINE) {
+        view_direction(nearest->domain->dim, &view);
+    } else if (nearest->metric->id == DPOT_METRIC_HAVERSINE) {
+        view_globe(&view);
+    } else if (nearest->metric->id == DPOT_METRIC_RING) {
+        const double place = reduce(x[0], ring_size);
+        view.numbers[0] = place + (place < 0 ? ring_size : 0);
     }
+    return view;
 }
 
-/* ---- the scan ---- */
-
-static double square_distance(uint32_t n, const double *x, const double *p)
+static double number_of(const struct dpot_nearest *nearest, const struct view *view, uint32_t i)
 {
-    double sum = 0;
+    if (is_flat(nearest->metric->id)) {
+        return way_of(nearest, view->x[i], i);
+    }
+    if (nearest->metric->id != DPOT_METRIC_COSINE) {
+        return view->numbers[i];
+    }
+    return i < nearest->domain->dim ? component_of(view, i) / view->length
+                                    : (double)!view->has_direction;
+}
+
+/* ---- the scan, in whole numbers ---- */
+
+/* Numbers begin .. begin + n - 1 in units of 2^shift / unit, rounded: the shift keeps a place far
+ * from a list within 32 bits. */
+static void prepare(const struct dpot_nearest *nearest, const struct view *view, unsigned shift,
+                    uint32_t begin, uint32_t n, int32_t *out)
+{
+    const double unit = nearest->unit / (double)(1u << shift);
     for (uint32_t i = 0; i < n; i++) {
-        sum += (x[i] - p[i]) * (x[i] - p[i]);
+        const double number = number_of(nearest, view, begin + i) * unit;
+        out[i] = (int32_t)((int64_t)(number + WHOLE_OFFSET + 0.5) - (int64_t)WHOLE_OFFSET);
     }
-    return sum;
 }
 
-static double sum_distance(uint32_t n, const double *x, const double *p)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        sum += fabs(x[i] - p[i]);
-    }
-    return sum;
-}
-
-static double largest_distance(uint32_t n, const double *x, const double *p)
+/* The least shift that brings all numbers of a place to at most NEAR: the same steps for all. */
+static unsigned shift_of(const struct dpot_nearest *nearest, const struct view *view)
 {
     double largest = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const double gap = fabs(x[i] - p[i]);
-        largest = gap > largest ? gap : largest;
+    unsigned shift = 0;
+    for (uint32_t i = 0; i < nearest->width; i++) {
+        const double size = fabs(number_of(nearest, view, i));
+        largest = size > largest ? size : largest;
     }
-    return largest;
+    for (double most = NEAR; most < REACH; most *= 2) {
+        shift += largest > most;
+    }
+    return shift;
 }
 
-static double angle_order(uint32_t n, const double *x, const double *p)
+/* Adds coordinates to a number with the order of the distance. A point has no shift yet. */
+static uint64_t add_order(const struct dpot_nearest *nearest, uint64_t order, uint32_t n,
+                          const int32_t *x, const int32_t *p, unsigned shift)
 {
-    double dot = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        dot += x[i] * p[i];
+    const enum dpot_metric_id id = nearest->metric->id;
+    if (id == DPOT_METRIC_L1 || id == DPOT_METRIC_LINF || id == DPOT_METRIC_RING) {
+        const uint64_t ring = (uint64_t)((double)nearest->metric->ring_size * nearest->unit);
+        for (uint32_t i = 0; i < n; i++) {
+            const int32_t way = x[i] - (p[i] >> shift);
+            const uint64_t gap = (uint64_t)(way < 0 ? -(int64_t)way : way);
+            const uint64_t larger = gap > order ? gap : order;
+            const uint64_t around = gap < ring - gap ? gap : ring - gap;
+            order = id == DPOT_METRIC_L1 ? order + gap : id == DPOT_METRIC_LINF ? larger : around;
+        }
+        return order;
     }
-    return -dot;
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t way = x[i] - (p[i] >> shift);
+        order += (uint64_t)((int64_t)way * way);
+    }
+    return order;
 }
 
-/* A number with the order of the distance. */
-static double order_of(const struct dpot_nearest *nearest, const double *p)
+struct closest {
+    uint32_t index;
+    uint64_t order;
+};
+
+static void keep_closer(struct closest *best, uint32_t j, uint64_t order)
 {
-    const double *x = nearest->place;
+    const uint64_t is_less = dpot_key_mask(order < best->order);
+    best->order ^= (best->order ^ order) & is_less;
+    best->index ^= (best->index ^ j) & (uint32_t)is_less;
+}
+
+static uint32_t nearest_by_scan(struct dpot_nearest *nearest, const double *x)
+{
+    struct closest best = {0, UINT64_MAX};
     const uint32_t width = nearest->width;
-    switch (nearest->metric->id) {
-    case DPOT_METRIC_EUCLIDEAN:
-    case DPOT_METRIC_HAVERSINE:
-        return square_distance(width, x, p);
-    case DPOT_METRIC_L1:
-        return sum_distance(width, x, p);
-    case DPOT_METRIC_LINF:
-        return largest_distance(width, x, p);
-    case DPOT_METRIC_COSINE:
-        return angle_order(width, x, p);
-    case DPOT_METRIC_RING: {
-        const double way = fabs(x[0] - p[0]), other = (double)nearest->metric->ring_size - way;
-        return way < other ? way : other;
+    struct view view = view_of(nearest, x);
+    const unsigned shift = shift_of(nearest, &view);
+    prepare(nearest, &view, shift, 0, width, nearest->place);
+    for (uint32_t j = 0; j < nearest->domain->size; j++) {
+        const int32_t *point = nearest->prepared + (size_t)j * width;
+        keep_closer(&best, j, add_order(nearest, 0, width, nearest->place, point, shift));
     }
-    }
-    return 0;
+    dpot_wipe(nearest->place, width * sizeof *nearest->place);
+    best.index &= (uint32_t)dpot_key_mask(view.has_direction);
+    dpot_wipe(&view, sizeof view);
+    return best.index;
 }
 
-static void prepare_point(const struct dpot_nearest *nearest, uint32_t index, double *out)
+/* A point of the domain; `cell` is scratch for those that are not listed. */
+static struct view view_point(const struct dpot_nearest *nearest, uint32_t index, double *cell)
 {
     const struct dpot_domain *domain = nearest->domain;
-    double cell[DPOT_GRID_DIM_MAX];
-    const double *point = cell;
     if (domain->type == DPOT_DOMAIN_POINTS) {
-        point = domain->points + (size_t)index * domain->dim;
-    } else {
-        dpot_domain_point(domain, index, cell);
+        return view_of(nearest, domain->points + (size_t)index * domain->dim);
     }
-    prepare(nearest, point, out);
-}
-
-static uint32_t nearest_by_scan(struct dpot_nearest *nearest, const double *x, double *scratch)
-{
-    uint32_t best = 0;
-    double least = INFINITY;
-    prepare(nearest, x, nearest->place);
-    for (uint32_t j = 0; j < nearest->domain->size; j++) {
-        const double *point = scratch;
-        if (nearest->prepared) {
-            point = nearest->prepared + (size_t)j * nearest->width;
-        } else {
-            prepare_point(nearest, j, scratch);
-        }
-        const double order = order_of(nearest, point);
-        const uint32_t is_less = (uint32_t)dpot_key_mask(order < least);
-        least = order < least ? order : least;
-        best ^= (best ^ j) & is_less;
-    }
-    dpot_wipe(nearest->place, nearest->width * sizeof *nearest->place);
-    return best;
+    dpot_domain_point(domain, index, cell);
+    return view_of(nearest, cell);
 }
 
 /* ---- setting up ---- */
+
+static uint32_t width_of(const struct dpot_domain *domain, const struct dpot_metric *metric)
+{
+    return metric->id == DPOT_METRIC_HAVERSINE ? 3
+           : metric->id == DPOT_METRIC_COSINE  ? domain->dim + 1
+                                               : domain->dim;
+}
 
 static double extent_of(const struct dpot_domain *domain)
 {
@@ -333,18 +355,33 @@ static double extent_of(const struct dpot_domain *domain)
     return extent;
 }
 
-static void set_numbers(struct dpot_nearest *nearest, const struct dpot_domain *domain,
-                        const struct dpot_metric *metric)
+/* So many numbers that the sum of their squared differences fits 64 bits. */
+static double unit_of(const struct dpot_nearest *nearest)
+{
+    if (nearest->metric->id == DPOT_METRIC_RING) {
+        return ldexp(1, RING_BITS - ilogb((double)nearest->metric->ring_size));
+    }
+    int bits = is_flat(nearest->metric->id) ? FLAT_BITS : SPHERE_BITS;
+    for (uint32_t n = 1; is_flat(nearest->metric->id) && n < nearest->width; n *= 4) {
+        bits--;
+    }
+    return ldexp(1, bits);
+}
+
+static struct dpot_nearest set_numbers(const struct dpot_domain *domain,
+                                       const struct dpot_metric *metric)
 {
     const double extent = extent_of(domain);
     const int exponent = extent > 0 ? ilogb(fmin(fmax(extent, 0x1p-1000), 0x1p1022)) : 0;
-    *nearest = (struct dpot_nearest){
+    struct dpot_nearest nearest = {
         .domain = domain,
         .metric = metric,
-        .width = metric->id == DPOT_METRIC_HAVERSINE ? 3 : domain->dim,
+        .width = width_of(domain, metric),
         .scale = ldexp(1, -exponent),
         .least = fmax(ldexp(TINY, exponent), LEAST),
     };
+    nearest.unit = unit_of(&nearest);
+    return nearest;
 }
 
 static bool has_list(const struct dpot_domain *domain)
@@ -362,26 +399,25 @@ static size_t count_prepared(const struct dpot_nearest *nearest)
 size_t dpot_nearest_bytes(const struct dpot_domain *domain, const struct dpot_metric *metric)
 {
     const struct dpot_nearest nearest = {
-        .domain = domain,
-        .metric = metric,
-        .width = metric->id == DPOT_METRIC_HAVERSINE ? 3 : domain->dim,
-    };
-    return dpot_array_bytes(count_prepared(&nearest), sizeof(double));
+        .domain = domain, .metric = metric, .width = width_of(domain, metric)};
+    return dpot_array_bytes(count_prepared(&nearest), sizeof *nearest.prepared);
 }
 
 dpot_status dpot_nearest_init(struct dpot_nearest *nearest, const struct dpot_domain *domain,
                               const struct dpot_metric *metric,
                               const struct dpot_allocator *allocator)
 {
-    set_numbers(nearest, domain, metric);
+    double cell[DPOT_GRID_DIM_MAX];
+    *nearest = set_numbers(domain, metric);
     const size_t n = count_prepared(nearest);
-    double *prepared = dpot_alloc_array(allocator, n, sizeof *prepared);
+    int32_t *prepared = dpot_alloc_array(allocator, n, sizeof *prepared);
     if (!prepared) {
         *nearest = (struct dpot_nearest){0};
         return DPOT_ERR_MEMORY;
     }
     for (uint32_t j = 0; n > 0 && j < domain->size; j++) {
-        prepare_point(nearest, j, prepared + (size_t)j * nearest->width);
+        const struct view view = view_point(nearest, j, cell);
+        prepare(nearest, &view, 0, 0, nearest->width, prepared + (size_t)j * nearest->width);
     }
     nearest->allocator = allocator;
     nearest->prepared = prepared;
@@ -403,19 +439,38 @@ uint32_t dpot_nearest_find(struct dpot_nearest *nearest, const double *x)
     if (!has_list(nearest->domain)) {
         return 0;
     }
-    return has_axes(nearest) ? nearest_by_axes(nearest, x) : nearest_by_scan(nearest, x, NULL);
+    return has_axes(nearest) ? nearest_by_axes(nearest, x) : nearest_by_scan(nearest, x);
+}
+
+/* As the scan, a part of the numbers at a time. */
+static uint64_t order_between(const struct dpot_nearest *nearest, const struct view *place,
+                              const struct view *point, unsigned shift)
+{
+    int32_t x[PART], p[PART];
+    uint64_t order = 0;
+    for (uint32_t begin = 0; begin < nearest->width; begin += PART) {
+        const uint32_t left = nearest->width - begin, n = left < PART ? left : PART;
+        prepare(nearest, place, shift, begin, n, x);
+        prepare(nearest, point, 0, begin, n, p);
+        order = add_order(nearest, order, n, x, p, shift);
+    }
+    return order;
 }
 
 uint32_t dpot_domain_nearest(const struct dpot_domain *domain, const struct dpot_metric *metric,
                              const double *x)
 {
-    double place[DPOT_DOMAIN_DIM_MAX], scratch[DPOT_DOMAIN_DIM_MAX];
-    struct dpot_nearest nearest;
-    if (!has_list(domain)) {
-        return 0;
+    struct closest best = {0, UINT64_MAX};
+    double cell[DPOT_GRID_DIM_MAX];
+    struct dpot_nearest nearest = set_numbers(domain, metric);
+    if (!has_list(domain) || has_axes(&nearest)) {
+        return dpot_nearest_find(&nearest, x);
     }
-    set_numbers(&nearest, domain, metric);
-    nearest.place = place;
-    return has_axes(&nearest) ? nearest_by_axes(&nearest, x)
-                              : nearest_by_scan(&nearest, x, scratch);
+    const struct view place = view_of(&nearest, x);
+    const unsigned shift = shift_of(&nearest, &place);
+    for (uint32_t j = 0; j < domain->size; j++) {
+        const struct view point = view_point(&nearest, j, cell);
+        keep_closer(&best, j, order_between(&nearest, &place, &point, shift));
+    }
+    return place.has_direction ? best.index : 0;
 }

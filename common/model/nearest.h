@@ -5,22 +5,10 @@
  *     dpot_nearest_find(&nearest, x)                                -> index of a point
  *     dpot_nearest_release(&nearest);                               wipes
  *
- * Distances are compared as doubles; ties after rounding go to the lowest index.
- *
- *   grids; rings        in euclidean, l1 and linf: the nearest on every axis (in linf others may be
- *   as lines            as near). A place outside is first moved to the edge of the box.
- *   lists               in euclidean, l1 and linf: a scan of all points. The extent of a list is
- *                       the largest difference of a coordinate from that of the first point. A
- *                       coordinate more than 1,024 extents from the first point's counts as 1,024
- *                       extents away on the same side: a place far out keeps its near coordinates
- *                       and all signs.
- *   ring metric         the position is first reduced to one turn.
- *   haversine           latitudes beyond a pole count as the pole, longitudes wrap around. On
- *                       grids: the nearest longitude, then the nearest latitude there.
- *   cosine              a scan of directions; infinite coordinates outweigh all finite ones.
- *
- * NaN counts as 0, infinity as the largest double. A longitude, or a position on a ring, that is
- * infinite or beyond 2^52 counts as 0. A sphere and directions have no list: the result is 0. */
+ * Axes are compared as doubles. A scan compares whole numbers: steps of 2^-22 to 2^-28 of the
+ * extent of a list (2^8 times wider for a place more than 4 extents away), 2^-29 of a radius, 2^-29
+ * of a ring. Ties after rounding go to the lowest index.
+ */
 #ifndef DPOT_MODEL_NEAREST_H
 #define DPOT_MODEL_NEAREST_H
 
@@ -30,11 +18,12 @@ struct dpot_nearest {
     const struct dpot_domain *domain; /* borrowed */
     const struct dpot_metric *metric; /* borrowed */
     const struct dpot_allocator *allocator;
-    uint32_t width;   /* numbers of a prepared point */
-    double scale;     /* lists: 1 / extent, rounded to a power of two */
-    double least;     /* smaller numbers count as 0, so that no product is subnormal */
-    double *prepared; /* (size, width) points to scan; NULL: prepared one by one */
-    double *place;    /* (width) the place, prepared */
+    uint32_t width;    /* numbers of a prepared point */
+    double scale;      /* lists: 1 / extent, rounded to a power of two */
+    double least;      /* smaller numbers count as 0, so that no product is subnormal */
+    double unit;       /* whole numbers per extent, radius or unit of a ring */
+    int32_t *prepared; /* (size, width) points to scan */
+    int32_t *place;    /* (width) the place, prepared */
 };
 
 /* Bytes that _init allocates. */

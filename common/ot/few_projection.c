@@ -5,6 +5,8 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 _Static_assert(DPOT_FEW_POINTS >= DPOT_FEW_ROWS_MAX, "a price can hold the number of a point");
 /* Potentials differ by at most a price per hub, and a distance adds as much. */
@@ -14,49 +16,53 @@ _Static_assert(DPOT_FEW_FAR / DPOT_FEW_POINTS / (2 * DPOT_FEW_HUBS_MAX) >
 
 #define SPARE_PAIRS 8 /* per hub, beyond a pair for each column; 1 without ties, 3 at most seen */
 
-struct block {
-    uint8_t *start; /* NULL: only counts */
-    uint64_t used;
+/* The arrays, which lie behind the structure in its block. */
+enum count { COLS, PAIRS, EDGES, COSTS, N_COUNTS };
+
+static const struct array {
+    size_t member; /* the pointer to it */
+    size_t size;   /* of an element */
+    enum count count;
+} arrays[] = {
+    /* the widest first, for their alignment */
+    {offsetof(struct dpot_few_projection, lower), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, room), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, first), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, second), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, pool), sizeof(int64_t), COLS},
+    {offsetof(struct dpot_few_projection, units), sizeof(int64_t), PAIRS},
+    {offsetof(struct dpot_few_projection, price), sizeof(int64_t), EDGES},
+    {offsetof(struct dpot_few_projection, cols), sizeof(int32_t), PAIRS},
+    {offsetof(struct dpot_few_projection, next), sizeof(int32_t), PAIRS},
+    {offsetof(struct dpot_few_projection, head), sizeof(int32_t), COLS},
+    {offsetof(struct dpot_few_projection, col), sizeof(int32_t), EDGES},
+    {offsetof(struct dpot_few_projection, matrix), sizeof(float), EDGES},
+    {offsetof(struct dpot_few_projection, cost), sizeof(uint32_t), COSTS},
 };
 
-static void *take(struct block *block, uint64_t count, size_t size)
+/* Bytes of the whole block; sets the pointers of p, unless it is NULL. */
+static uint64_t lay_out(struct dpot_few_projection *p, size_t n_rows, size_t n_cols)
 {
-    void *taken = block->start ? block->start + block->used : NULL;
-    block->used += count * size;
-    return taken;
-}
-
-/* Places the arrays behind the structure, the widest first; the bytes of all. Without a start it
- * counts. */
-static uint64_t lay_out(struct dpot_few_projection *p, size_t n, size_t m, uint8_t *start)
-{
-    struct block block = {start, sizeof *p};
-    const uint64_t n_edges = (uint64_t)(n + 1) * (n + 1), n_costs = (uint64_t)n * m;
-    const uint64_t n_pairs = (uint64_t)m + SPARE_PAIRS * (n + 1);
-    p->n_pairs_max = (size_t)n_pairs;
-    p->lower = take(&block, m, sizeof *p->lower);
-    p->room = take(&block, m, sizeof *p->room);
-    p->first = take(&block, m, sizeof *p->first);
-    p->second = take(&block, m, sizeof *p->second);
-    p->pool = take(&block, m, sizeof *p->pool);
-    p->units = take(&block, n_pairs, sizeof *p->units);
-    p->price = take(&block, n_edges, sizeof *p->price);
-    p->cols = take(&block, n_pairs, sizeof *p->cols);
-    p->next = take(&block, n_pairs, sizeof *p->next);
-    p->head = take(&block, m, sizeof *p->head);
-    p->col = take(&block, n_edges, sizeof *p->col);
-    p->matrix = take(&block, n_edges, sizeof *p->matrix);
-    p->cost = take(&block, n_costs, sizeof *p->cost);
-    return block.used;
+    const uint64_t hubs = n_rows + 1, n = n_rows, m = n_cols;
+    const uint64_t counts[N_COUNTS] = {
+        [COLS] = m, [PAIRS] = m + SPARE_PAIRS * hubs, [EDGES] = hubs * hubs, [COSTS] = n * m};
+    uint64_t used = sizeof *p;
+    for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++) {
+        if (p) {
+            void *const start = (uint8_t *)p + used;
+            memcpy((uint8_t *)p + arrays[k].member, &start, sizeof start);
+        }
+        used += counts[arrays[k].count] * arrays[k].size;
+    }
+    return used;
 }
 
 size_t dpot_few_projection_bytes(size_t n_rows, size_t n_cols)
 {
-    struct dpot_few_projection p;
     if (n_rows > DPOT_FEW_ROWS_MAX || n_cols > INT32_MAX / 2) {
         return SIZE_MAX;
     }
-    const uint64_t bytes = lay_out(&p, n_rows, n_cols, NULL);
+    const uint64_t bytes = lay_out(NULL, n_rows, n_cols);
     return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
@@ -120,10 +126,11 @@ dpot_status dpot_few_projection_new(const struct dpot_few_projection_config *con
     if (!p) {
         return DPOT_ERR_MEMORY;
     }
-    (void)lay_out(p, config->n_rows, config->n_cols, (uint8_t *)p);
+    (void)lay_out(p, config->n_rows, config->n_cols);
     p->n_bytes = n_bytes;
     p->n_rows = config->n_rows;
     p->n_cols = config->n_cols;
+    p->n_pairs_max = p->n_cols + SPARE_PAIRS * (p->n_rows + 1);
     p->budget = (uint64_t)config->passes * p->n_rows * (p->n_rows + p->n_cols);
     p->polytope = *config->polytope;
     p->allocator = config->allocator;

@@ -8,8 +8,8 @@
  * augmenting paths between the points (ot/few_parts.h). Needs neither BLAS nor any library but the
  * C library.
  *
- * _new allocates everything for a fixed number of rows, in one block. _run allocates nothing, locks nothing,
- * calls nothing that can fail and ALWAYS leaves q inside the bounds.
+ * _new allocates everything for a fixed number of rows, in one block. _run allocates nothing, locks
+ * nothing, calls nothing that can fail and ALWAYS leaves q inside the bounds.
  *
  * Steps. A run may take passes n_rows (n_rows + n_cols) steps. If they run out before the optimum,
  * q is the current one, which is in the polytope too, and is_exact is 0. _burn takes the remaining

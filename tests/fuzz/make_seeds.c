@@ -236,6 +236,25 @@ static void write_receipt(const char *root)
     dpot_buf_release(&bytes);
 }
 
+/* A list of a gateway: two bodies, one of them empty. */
+static void write_forward(const char *root)
+{
+    static const uint8_t id[DPOT_CAMPAIGN_ID_LEN] = {1, 2, 3};
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_BATCH_BYTES_MAX, NULL);
+    require(dpot_buf_append(&bytes, "DPF1", 4) == DPOT_OK);
+    write_seed(root, "fuzz_forward/none", &bytes);
+    require(dpot_buf_append(&bytes, id, sizeof id) == DPOT_OK);
+    require(dpot_buf_append_u32(&bytes, 12) == DPOT_OK);
+    require(dpot_buf_append(&bytes, "DPB2 and box", 12) == DPOT_OK);
+    require(dpot_buf_append(&bytes, id, sizeof id) == DPOT_OK);
+    require(dpot_buf_append_u32(&bytes, 0) == DPOT_OK);
+    write_seed(root, "fuzz_forward/two", &bytes);
+    bytes.len--;
+    write_seed(root, "fuzz_forward/cut", &bytes);
+    dpot_buf_release(&bytes);
+}
+
 static void write_artifacts(const char *root)
 {
     double values[3] = {0.5, 0.25, 1e-9};
@@ -311,6 +330,7 @@ int main(int argc, char **argv)
     write_keys(argv[1]);
     write_batch(argv[1]);
     write_receipt(argv[1]);
+    write_forward(argv[1]);
     write_artifacts(argv[1]);
     write_generators(argv[1]);
     return 0;

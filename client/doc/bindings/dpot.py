@@ -13,7 +13,6 @@ They are in no exception, and the arrays made of them here are wiped. Calls wait
 disk without the interpreter's lock; those of several threads on one client take turns."""
 
 import ctypes
-import ctypes.util
 import enum
 import functools
 import json
@@ -58,8 +57,7 @@ _FUNCTIONS = {  # name: what it returns, what it takes
 
 @functools.lru_cache(maxsize=None)
 def _library():
-    path = os.environ.get("DPOT_LIBRARY") or ctypes.util.find_library("dpot") or "libdpot.so.0"
-    library = ctypes.CDLL(path)
+    library = ctypes.CDLL(os.environ.get("DPOT_LIBRARY") or "libdpot.so.0")
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -173,11 +171,11 @@ def _flatten(data):
     return [number for row in rows for number in row], (len(rows), len(rows[0]))
 
 
-def _copy_view(view):
-    """The same of an object with the buffer protocol."""
+def _copy_view(data, view):
+    """A copy of an object with the buffer protocol, and its shape."""
     if view.format in ("d", "@d", "=d") and view.c_contiguous and view.nbytes > 0:
         return (ctypes.c_double * (view.nbytes // 8)).from_buffer_copy(view), view.shape
-    numbers, shape = view.tolist(), view.shape
+    numbers, shape = getattr(data, "tolist", view.tolist)(), view.shape  # NumPy has more formats
     for _ in shape[1:]:
         numbers = [number for row in numbers for number in row]
     return (ctypes.c_double * len(numbers))(*numbers), shape
@@ -189,7 +187,7 @@ def _copy(data):
     except TypeError:
         view = None
     if view is not None:
-        return _copy_view(view)
+        return _copy_view(data, view)
     numbers, shape = _flatten(data)
     return (ctypes.c_double * len(numbers))(*numbers), shape
 

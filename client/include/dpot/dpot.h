@@ -27,7 +27,8 @@
  *  - A NULL where none is allowed is ARGUMENT; so is struct_size 0 in a struct that dpot fills.
  *  - Arguments are borrowed for the call; what config points to, for the lifetime of the handle.
  *  - Other languages open a client by texts and get results as JSON: dpot/settings.h.
- *  - One handle, one thread at a time (dpot_client_cancel aside). After fork() the child opens the folder anew. */
+ *  - One handle, one thread at a time (but dpot_client_cancel). A forked child opens the folder
+ *    anew. */
 #ifndef DPOT_DPOT_H
 #define DPOT_DPOT_H
 
@@ -117,7 +118,7 @@ DPOT_API const char *dpot_client_last_error(const dpot_client *client);
  * stores them. Call it again for a newer one. A refusal leaves the stored revision in place.
  *   CLOSED     no revision is open at the server
  *   EXISTS     a newer revision, or another one of this number, is stored or was charged
- *   TOO_LARGE  above work_max_ms, memory_max_bytes or its share of spool_max_bytes
+ *   TOO_LARGE  above work_max_ms, memory_max_bytes or its share of spool_max_bytes; a 65th campaign
  *   NETWORK, SERVER, DENIED, NOT_FOUND, CONSENT, STATE, and what refuses the bytes: libdpot(3) */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_enroll(dpot_client *client,
                                                          const uint8_t campaign_id[16]);
@@ -213,8 +214,8 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint
                                                        struct dpot_pump_result *result);
 
 /* Ends the pump or the enrolling that runs, or else the next one, soon: a pump with DPOT_OK and the
- * rest pending, enrolling with NETWORK. The only call for another thread or a signal handler while
- * the handle is in use; the handle must not be closed meanwhile. libcurl asks about once a second. */
+ * rest pending, enrolling with NETWORK. For another thread or a signal handler, while the handle is
+ * open; libcurl notices within about a second. */
 DPOT_API void dpot_client_cancel(dpot_client *client);
 
 /* The same in two halves, for apps that carry requests themselves (an event loop, a gateway): no

@@ -109,15 +109,20 @@ static CURLcode set_options(struct curl_transport *t, struct exchange *x)
 /* Appends "name: value" to the list. DPOT_ERR_TOO_LARGE for a value that does not fit a line. */
 static dpot_status add_header(struct curl_slist **list, const char *name, const char *value)
 {
-    char line[HEADER_LINE_MAX];
     if (!value) {
         return DPOT_OK;
     }
-    const int len = snprintf(line, sizeof line, "%s: %s", name, value);
-    if (len < 0 || (size_t)len >= sizeof line) {
+    const size_t size = strlen(name) + strlen(value) + sizeof ": ";
+    if (size > HEADER_LINE_MAX) {
         return DPOT_ERR_TOO_LARGE;
     }
-    struct curl_slist *longer = curl_slist_append(*list, line);
+    char *line = dpot_alloc_raw(NULL, size);
+    struct curl_slist *longer = NULL;
+    if (line) {
+        (void)snprintf(line, size, "%s: %s", name, value);
+        longer = curl_slist_append(*list, line);
+    }
+    dpot_free_secret(NULL, line, size, 1);
     if (!longer) {
         return DPOT_ERR_MEMORY;
     }

@@ -38,8 +38,7 @@ static const char *const ranges[] = {
     [REAL] = "a finite decimal number, for instance 0.5",
     [UINT32] = "a whole number from 0 to 4294967295",
     [UINT64] = "a whole number from 0 to 18446744073709551615",
-    [GROUP] = "a whole number from 0 to 4294967295, for \"group.\" and a campaign's 32 hexadecimal "
-              "digits",
+    [GROUP] = "a number from 0 to 4294967295, for \"group.\" and 32 hexadecimal digits",
 };
 
 struct key {

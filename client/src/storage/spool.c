@@ -7,7 +7,7 @@
 
 static const char magic[] = "DPOTSPL2";
 
-#define COMPARE_LEN 4096 /* bytes of the file that are compared at once */
+#define COMPARE_LEN 1024 /* bytes of the file that are compared at once */
 
 void dpot_spool_init(struct dpot_spool *spool, const struct dpot_filesystem *filesystem,
                      const struct dpot_allocator *allocator, const struct dpot_install *install)

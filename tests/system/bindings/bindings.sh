@@ -56,7 +56,7 @@ cat >"$dir/world.json" <<JSON
 JSON
 mkdir "$dir/devices"
 if [ "$language" = node ]; then
-    NODE_PATH=$modules:$scratch/node_modules node --test "$here/test_dpot.js" >"$dir/out" 2>&1
+    DPOT_WORLD=$dir/world.json NODE_PATH=$modules:$scratch/node_modules node --test "$here/test_dpot.js" >"$dir/out" 2>&1
 else
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$modules "$interpreter" "$here/test_dpot.py" >"$dir/out" 2>&1
 fi <"$dir/world.json"

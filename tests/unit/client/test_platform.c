@@ -1,8 +1,9 @@
-/* One suite over every implementation of the file hook: POSIX, memory, and the double of the
- * torture test. */
+/* One suite over every implementation of the file hook: POSIX, memory, raw flash, and the
+ * double of the torture test. */
 #include "simulation.h"
 #include "support/child.h"
 #include "support/filesystem.h"
+#include "support/flash.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -12,10 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum kind { POSIX, MEMORY, DOUBLE, N_KINDS };
+enum kind { POSIX, MEMORY, FLASH, DOUBLE, N_KINDS };
 
 static char folder[64];
 static struct test_filesystem model;
+static struct test_flash flash;
+static struct flash_files flash_files;
 
 static void set_up(void)
 {
@@ -53,6 +56,10 @@ static const struct dpot_filesystem *make(enum kind kind, struct dpot_filesystem
     case MEMORY:
         cr_assert_eq(dpot_filesystem_memory_new(NULL, made), DPOT_OK);
         return *made;
+    case FLASH:
+        test_flash_init(&flash, 1);
+        cr_assert_eq(flash_files_open(&flash_files, &flash.port), DPOT_OK);
+        return &flash_files.filesystem;
     default:
         return &model.filesystem;
     }
