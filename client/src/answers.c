@@ -48,12 +48,18 @@ static const struct row *find_row(int http_status)
     return http_status >= 500 ? &server : &other;
 }
 
+/* Device time of the answer. */
+static int64_t answer_time(const dpot_client *client)
+{
+    return dpot_journal_time(&client->journal, dpot_client_answer_clock(client));
+}
+
 /* (U3). An answer ends the server's row of failures. */
 static dpot_status finish(struct upload *upload, const struct dpot_slot *slot, uint8_t done)
 {
     const struct dpot_key key = slot->name.key;
     const dpot_status status =
-        dpot_journal_finish(&upload->client->journal, &key, done, dpot_client_time(upload->client));
+        dpot_journal_finish(&upload->client->journal, &key, done, answer_time(upload->client));
     upload->n_sent += status == DPOT_OK;
     upload->client->n_failures = 0;
     return status;
@@ -123,7 +129,7 @@ static dpot_status handle_drop(struct upload *upload, struct dpot_slot *slot,
         return DPOT_OK;
     }
     if (is_closed && strcmp(refusal->closed, "round") == 0 &&
-        dpot_client_time(upload->client) < slot->name.closes_ms) {
+        answer_time(upload->client) < slot->name.closes_ms) {
         /* One of the two clocks is wrong: it is kept until the round is over by ours, too. */
         dpot_defer_until_over(upload, slot, refusal->server_time);
         return DPOT_OK;

@@ -256,19 +256,17 @@ static int64_t asked_ms(uint32_t retry_after_s)
     return (int64_t)(retry_after_s < RETRY_AFTER_MAX_S ? retry_after_s : RETRY_AFTER_MAX_S) * 1000;
 }
 
-/* Waits count from the answer: one that waited for the lock, because of another handle's submit,
- * moves nothing. */
-static int64_t read_answer_time(dpot_client *client)
+/* Waits count from the answer. */
+static int64_t read_answer_clock(dpot_client *client)
 {
     int64_t back_ms = 0;
-    const int64_t now_ms = read_clock(client, &back_ms);
-    const struct exchange *exchange = &client->exchange;
-    return exchange->is_answered && exchange->answered_ms < now_ms ? exchange->answered_ms : now_ms;
+    (void)read_clock(client, &back_ms);
+    return dpot_client_answer_clock(client);
 }
 
 void dpot_backoff_report(dpot_client *client, struct dpot_slot *slot, uint32_t retry_after_s)
 {
-    const int64_t now_ms = read_answer_time(client);
+    const int64_t now_ms = read_answer_clock(client);
     slot->n_failures += slot->n_failures < UINT32_MAX;
     const int64_t wait_ms = draw_ms(client, slot->n_failures);
     slot->retry_at_ms = now_ms + wait_ms;
@@ -281,7 +279,7 @@ void dpot_backoff_report(dpot_client *client, struct dpot_slot *slot, uint32_t r
 
 void dpot_backoff_server(dpot_client *client, uint32_t retry_after_s)
 {
-    const int64_t now_ms = read_answer_time(client);
+    const int64_t now_ms = read_answer_clock(client);
     client->n_failures += client->n_failures < UINT32_MAX;
     const int64_t until_ms = now_ms + asked_ms(retry_after_s) + draw_ms(client, client->n_failures);
     client->paused_until_ms = until_ms;

@@ -78,6 +78,13 @@ int64_t dpot_client_clock(const dpot_client *client)
     return clock->now(clock->ctx);
 }
 
+int64_t dpot_client_answer_clock(const dpot_client *client)
+{
+    const struct exchange *exchange = &client->exchange;
+    const int64_t now_ms = dpot_client_clock(client);
+    return exchange->is_answered && exchange->answered_ms < now_ms ? exchange->answered_ms : now_ms;
+}
+
 int64_t dpot_client_steady_us(const dpot_client *client)
 {
     return dpot_clock_steady_us(client->config.clock);

@@ -91,6 +91,10 @@ void dpot_client_put_error(char *text, size_t cap, const struct dpot_error *erro
  * time. */
 int64_t dpot_client_clock(const dpot_client *client);
 
+/* The clock, or when the answer came that is being filed: how long that waited for the lock, for
+ * instance for a submit of another handle, is told by nothing. */
+int64_t dpot_client_answer_clock(const dpot_client *client);
+
 /* The steady clock, in microseconds: for lengths of time. */
 int64_t dpot_client_steady_us(const dpot_client *client);
 

@@ -13,7 +13,7 @@ trap 'exit 130' INT TERM
 warnings='-std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror'
 
 {
-    echo '#include "dpot/status.h"'
+    echo '#include "dpot/dpot.h"'
     echo '#include "solve/base_measure/mirror_descent.h"'
     echo '#include <string.h>'
     find client common proto aggregator -name '*.h' | LC_ALL=C sort |
@@ -34,6 +34,11 @@ cmp client/doc/example.c "$scratch/page.c"
 status=0
 "$scratch/example" 2>"$scratch/usage" || status=$?
 [ "$status" -eq 2 ] && grep -q '^usage: ' "$scratch/usage"
+
+# The example of CARRYING REQUESTS is client/doc/examples/event_loop.c.
+sed -e '1,/^\.SH CARRYING REQUESTS/d' -e '/^\.SH/,$d' client/doc/libdpot.3 |
+    sed -e '1,/^\.nf/d' -e '/^\.fi/,$d' -e 's/^\\&//' -e 's/\\e/\\/g' >"$scratch/page.c"
+cmp client/doc/examples/event_loop.c "$scratch/page.c"
 
 # The C of the pages: a program for each page.
 for page in client/doc/*.md client/doc/*/*.md; do

@@ -43,7 +43,7 @@ BEGIN {
 
     allow("client/include", "common/include")
     allow("client/doc", api)
-    allow("client/doc/examples", "common/include")
+    allow("client/doc/examples", api)
     allow("client/src/platform", base " client/include")
     allow("client/src/storage", common " proto client/include")
     allow("client/src", common " proto client/include client/src/storage")

@@ -23,7 +23,7 @@
  *  - Calls return DPOT_OK or a negative status of dpot/status.h, listed below without DPOT_ERR_;
  *    dpot_client_last_error says why. After a status <= -900 close the handle and open again.
  *  - Calls that use the folder can also return IO, NO_SPACE, MEMORY, POISONED (a write failed half
- *    way) and BUSY: another handle or process is in a submit, a pump or an opening; try again.
+ *    way) and BUSY: another handle or process is in a submit or an opening, or sends; try again.
  *  - A NULL where none is allowed is ARGUMENT; so is struct_size 0 in a struct that dpot fills.
  *  - Arguments are borrowed for the call; what config points to, for the lifetime of the handle.
  *  - Other languages open a client by texts and get results as JSON: dpot/settings.h.
@@ -171,7 +171,7 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_vector(
 /* ---- Consent ---- */
 /* Withdraws consent: waiting reports are wiped unsent; submits, enrolling and importing return
  * CONSENT until dpot_client_grant. Charges stay. Needs no disk space.
- *   BUSY    withdrawn, but another handle's exchange may still arrive: withdraw again to be sure
+ *   BUSY    withdrawn, but a report on its way may still arrive: withdraw again to be sure
  *   LEDGER  withdrawn; the ledger cannot be trusted, so nothing was sent anyway
  *   IO, NO_SPACE, POISONED: the sentence says whether consent may still count as given */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_withdraw(dpot_client *client);

@@ -172,12 +172,27 @@ static dpot_status truncate_file(void *ctx, void *file, uint64_t size)
     return result == 0 ? DPOT_OK : fail(ctx, f->name);
 }
 
+/* fsync, or on Apple's systems, where that leaves bytes in the cache of the drive, F_FULLFSYNC
+ * unless the volume does not know it. 0, or -1 with errno set. */
+static int flush(int descriptor)
+{
+#ifdef F_FULLFSYNC
+    if (fcntl(descriptor, F_FULLFSYNC) != -1) {
+        return 0;
+    }
+    if (errno != ENOTSUP && errno != EINVAL && errno != ENOTTY) {
+        return -1;
+    }
+#endif
+    return fsync(descriptor);
+}
+
 /* Not repeated after a failure other than EINTR: a second call would succeed without writing. */
 static dpot_status sync_descriptor(void *ctx, int descriptor, const char *name)
 {
     int result = -1;
     do {
-        result = fsync(descriptor);
+        result = flush(descriptor);
     } while (result != 0 && errno == EINTR);
     return result == 0 ? DPOT_OK : fail(ctx, name);
 }

@@ -44,6 +44,11 @@ static dpot_client *try_open(struct world *w, const struct torture_case *life)
     return status == DPOT_OK ? client : NULL;
 }
 
+static dpot_status send(struct world *w, dpot_client *client, const struct torture_case *life)
+{
+    return life->is_by_hand ? world_carry(w, client) : world_pump(w, client, NULL);
+}
+
 /* Opening, enrolling, submitting, sending, closing. After a failure the rest is still tried, as an
  * app would. */
 static void live_once(struct world *w, const struct torture_case *life, size_t step)
@@ -58,7 +63,7 @@ static void live_once(struct world *w, const struct torture_case *life, size_t s
     w->files.is_full = life->full_from > 0 && step + 1 >= life->full_from;
     const dpot_status submitted = world_submit(w, client, NULL);
     w->files.is_full = life->full_from > 0 && step + 2 >= life->full_from;
-    const dpot_status pumped = world_pump(w, client, NULL);
+    const dpot_status pumped = send(w, client, life);
     (void)enrolled;
     (void)submitted;
     (void)pumped;
@@ -104,7 +109,7 @@ static void finish(struct world *w, const struct torture_case *life,
     note(verdict, status != DPOT_OK, "submitting fails");
     for (size_t i = 0; i < 3; i++) {
         w->clock.now_ms += HOUR_MS;
-        status = world_pump(w, client, NULL);
+        status = send(w, client, life);
     }
     note(verdict, status != DPOT_OK, "sending fails");
     judge(w, client, verdict);

@@ -16,6 +16,7 @@ struct torture_case {
     size_t second_cut;     /* operation counted from the opening after the first restart */
     bool second_takes_effect;
     enum test_loss second_loss;
+    bool is_by_hand;     /* the app carries the requests itself */
     bool answer_is_lost; /* the first POST reaches the server, its answer does not reach us */
     uint64_t seed;
 

@@ -355,6 +355,42 @@ dpot_status world_pump(struct world *w, dpot_client *client, struct dpot_pump_re
     return dpot_client_pump(client, PUMP_MS, result);
 }
 
+static dpot_status take_body(void *sink, const void *data, size_t len)
+{
+    return dpot_buf_append(sink, data, len);
+}
+
+static dpot_status carry(struct world *w, dpot_client *client, struct dpot_http_request *request)
+{
+    const struct dpot_transport *transport = &w->network.transport;
+    struct dpot_http_response response = {.struct_size = sizeof response};
+    struct dpot_buf body;
+    dpot_buf_init(&body, request->body_max, NULL);
+    request->on_body = take_body;
+    request->sink = &body;
+    const dpot_status sent = transport->perform(transport->ctx, request, &response);
+    const dpot_status status = dpot_client_take_response(client, sent == DPOT_OK ? &response : NULL,
+                                                         body.data, body.len, NULL);
+    dpot_buf_release(&body);
+    return status;
+}
+
+dpot_status world_carry(struct world *w, dpot_client *client)
+{
+    w->clock.now_ms += DUE_MS;
+    for (;;) {
+        struct dpot_http_request request = {.struct_size = sizeof request};
+        dpot_status status = dpot_client_next_request(client, &request, NULL);
+        if (status != DPOT_OK || !request.method) {
+            return status;
+        }
+        status = carry(w, client, &request);
+        if (status != DPOT_OK) {
+            return status;
+        }
+    }
+}
+
 struct dpot_client_status world_status(dpot_client *client)
 {
     struct dpot_client_status status = {.struct_size = sizeof status};

@@ -98,6 +98,9 @@ dpot_status world_submit(struct world *w, dpot_client *client, enum dpot_submit_
 /* Advances the clock to the sending time and pumps. */
 dpot_status world_pump(struct world *w, dpot_client *client, struct dpot_pump_result *result);
 
+/* The same, carrying the requests by hand; stops at the first failure. */
+dpot_status world_carry(struct world *w, dpot_client *client);
+
 struct dpot_client_status world_status(dpot_client *client);
 
 /* The conservation law. */

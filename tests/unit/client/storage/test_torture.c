@@ -183,6 +183,14 @@ Test(torture, nor_with_a_ledger_that_folds_at_every_occasion)
     assert_clean(&tally, 3000);
 }
 
+Test(torture, nor_when_the_app_carries_the_requests_itself)
+{
+    struct tally tally = {0};
+    cut_once_everywhere((struct torture_case){.seed = 800000, .is_by_hand = true}, &tally);
+    fail_every_operation((struct torture_case){.seed = 900000, .is_by_hand = true}, 7, &tally);
+    assert_clean(&tally, 400);
+}
+
 Test(torture, a_disk_that_fills_up_at_any_step_costs_nothing)
 {
     struct tally tally = {0};
