@@ -2,14 +2,15 @@
  * durable, and how fast the seals alone of the same batches are opened by one core. Both in turns,
  * so that other work on the machine affects both equally; the best of each counts.
  *
- *     bench_ingest FOLDER [REPORTS [modules|http|memory [BATCH]]]
+ *     bench_ingest FOLDER [REPORTS [modules|http|forward|memory [BATCH]]]
  *
  * FOLDER is on the disk to measure.
  *
  * A report is a vector of 36 small numbers, 60 bytes padded to 135. "modules" is ingest as the
  * server's threads run it, two of them with 128 batches in flight each; "http" is the same
  * through the HTTP server and keep-alive connections of the loopback, whose client shares the
- * processors (its time is not in the server's microseconds). */
+ * processors (its time is not in the server's microseconds). "forward" compares bodies of one
+ * report in POSTs of their own with the same in lists of a gateway. */
 #include "base/clock.h"
 #include "http/server.h"
 #include "turns.h"
@@ -33,7 +34,8 @@
 #define TURNS 3
 #define N_THREADS 2
 #define N_FLYING 128        /* batches in flight per thread */
-#define N_CONNECTIONS 64    /* of the HTTP client */
+#define N_CONNECTIONS 64    /* of the HTTP client, at most */
+#define LIST 100            /* bodies of a gateway's list */
 #define CEILING_BATCHES 500 /* opened repeatedly */
 
 static const char spec_text[] =
@@ -301,7 +303,7 @@ struct connection {
     int fd;
     size_t next; /* its next batch */
     size_t len;  /* of the answer, so far */
-    char text[4096];
+    char text[16384];
 };
 
 /* The client: one thread for all connections, to use little processor time. */
@@ -309,7 +311,7 @@ struct client {
     const struct load *load;
     const char *path;
     int epoll;
-    size_t n_open;
+    size_t n_connections, n_open;
     struct connection connections[N_CONNECTIONS];
 };
 
@@ -347,7 +349,7 @@ static void send_next(struct client *client, struct connection *c)
                            "POST %s HTTP/1.1\r\nHost: bench\r\nContent-Length: %zu\r\n\r\n",
                            client->path, body->len);
     struct iovec parts[] = {{head, (size_t)n}, {body->data, body->len}};
-    c->next += N_CONNECTIONS;
+    c->next += client->n_connections;
     c->len = 0;
     send_parts(c->fd, parts);
 }
@@ -363,7 +365,7 @@ static bool take_answer(struct connection *c)
     if (!body || !length) {
         return false;
     }
-    turn_require(strncmp(c->text, "HTTP/1.1 202", 12) == 0, c->text);
+    turn_require(strncmp(c->text, "HTTP/1.1 20", 11) == 0, c->text);
     return c->len >= (size_t)(body + 4 - c->text) + strtoul(length + 16, NULL, 10);
 }
 
@@ -384,11 +386,13 @@ static void open_connection(struct client *client, size_t i, unsigned port)
     send_next(client, c);
 }
 
-static void send_by_http(const struct load *load, const char *path, unsigned port)
+static void send_by_http(const struct load *load, const char *path, unsigned port,
+                         size_t n_connections)
 {
     static struct client client;
-    client = (struct client){.load = load, .path = path, .epoll = epoll_create1(0)};
-    for (size_t i = 0; i < N_CONNECTIONS; i++) {
+    client = (struct client){
+        .load = load, .path = path, .epoll = epoll_create1(0), .n_connections = n_connections};
+    for (size_t i = 0; i < n_connections; i++) {
         open_connection(&client, i, port);
     }
     while (client.n_open > 0) {
@@ -436,15 +440,17 @@ static void open_site(struct site *site, const struct modules *modules)
     site->port = (unsigned)strtoul(strrchr(server_url(site->server), ':') + 1, NULL, 10);
 }
 
-/* The client is a separate process, so that the server's time excludes it. */
-static struct turn run_http(const struct modules *modules, const struct load *load)
+/* To `path`, NULL: that of the reports. The client is a separate process, so that the server's time
+ * excludes it. */
+static struct turn run_site(const struct modules *modules, const struct load *load,
+                            const char *path, size_t n_connections)
 {
     struct site site;
     open_site(&site, modules);
     const struct turn began = turn_start();
     const pid_t client = fork();
     if (client == 0) {
-        send_by_http(load, site.path, site.port);
+        send_by_http(load, path ? path : site.path, site.port, n_connections);
         _exit(0);
     }
     int state = 0;
@@ -452,6 +458,11 @@ static struct turn run_http(const struct modules *modules, const struct load *lo
     const struct turn spent = turn_since(began);
     server_close(site.server, 1000);
     return spent;
+}
+
+static struct turn run_http(const struct modules *modules, const struct load *load)
+{
+    return run_site(modules, load, NULL, N_CONNECTIONS);
 }
 
 /* ---- in turns ---- */
@@ -488,6 +499,72 @@ static void compare(const char *name, run_fn run, const char *folder, size_t bat
     remove_store(folder);
 }
 
+/* ---- gateways ---- */
+
+/* Makes of bodies the lists that hold them. */
+static void pack_lists(struct load *load, const uint8_t id[DPOT_CAMPAIGN_ID_LEN])
+{
+    const size_t n_lists = load->n_batches / LIST;
+    struct dpot_buf *lists = turn_memory(n_lists, sizeof *lists);
+    for (size_t i = 0; i < n_lists; i++) {
+        dpot_buf_init(&lists[i], DPOT_BATCH_BYTES_MAX, NULL);
+        bool is_packed = dpot_buf_append(&lists[i], "DPF1", 4) == DPOT_OK;
+        for (size_t j = i * LIST; j < (i + 1) * LIST; j++) {
+            const struct dpot_buf *body = &load->bodies[j];
+            is_packed = is_packed &&
+                        dpot_buf_append(&lists[i], id, DPOT_CAMPAIGN_ID_LEN) == DPOT_OK &&
+                        dpot_buf_append_u32(&lists[i], (uint32_t)body->len) == DPOT_OK &&
+                        dpot_buf_append(&lists[i], body->data, body->len) == DPOT_OK;
+        }
+        turn_require(is_packed, "a list is too long");
+    }
+    load_drop(load);
+    *load = (struct load){.batch = LIST, .n_batches = n_lists, .bodies = lists};
+}
+
+/* Reports a second, in lists or each alone, and the server's microseconds of each. */
+static double send_bodies(const char *folder, size_t n_reports, bool in_lists, size_t n_connections,
+                          double *cpu_us)
+{
+    struct modules modules;
+    struct load load;
+    struct tally_counts counts;
+    remove_store(folder);
+    open_modules(&modules, folder);
+    load_make(&load, &modules, 1, n_reports);
+    if (in_lists) {
+        pack_lists(&load, modules.record.campaign_id);
+    }
+    const struct turn spent =
+        run_site(&modules, &load, in_lists ? "/v1/forward" : NULL, n_connections);
+    tally_get(modules.ingest.tally, &counts);
+    const double n = (double)(load.n_batches * load.batch);
+    turn_require((double)counts.committed.n_accepted == n, "a report was not accepted");
+    load_drop(&load);
+    close_modules(&modules);
+    remove_store(folder);
+    *cpu_us = 1e6 * spent.cpu / n;
+    return n / spent.wall;
+}
+
+static void compare_forward(const char *folder, size_t n_reports, size_t n_connections)
+{
+    double best[2] = {0, 0}, cpu_us[2] = {0, 0};
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (size_t i = 0; i < 2; i++) {
+            double us = 0;
+            const double rate = send_bodies(folder, n_reports, i == 1, n_connections, &us);
+            cpu_us[i] = rate > best[i] ? us : cpu_us[i];
+            best[i] = fmax(best[i], rate);
+        }
+    }
+    (void)printf("forward, %zu connection%s: alone %9.0f reports/s (cpu %6.2f us), %d a list "
+                 "%9.0f reports/s (cpu %6.2f us), ratio %.1f\n",
+                 n_connections, DPOT_S(n_connections), best[0], cpu_us[0], LIST, best[1], cpu_us[1],
+                 best[1] / best[0]);
+    (void)fflush(stdout);
+}
+
 /* ---- memory ---- */
 
 /* Resident bytes, without the memory of ids. */
@@ -511,7 +588,7 @@ static void send_from_child(const struct modules *modules, const struct site *si
         struct load load;
         next_id = first;
         load_make(&load, modules, 100, n_reports);
-        send_by_http(&load, site->path, site->port);
+        send_by_http(&load, site->path, site->port, N_CONNECTIONS);
         _exit(0);
     }
     int state = 0;
@@ -557,6 +634,10 @@ int main(int argc, char **argv)
     secret.key.not_after_ms = INT64_MAX;
     if (strstr("memory", only)) {
         watch_memory(folder); /* first, in a fresh process */
+    }
+    if (strstr("forward", only)) {
+        compare_forward(folder, n_reports / 80, 1);
+        compare_forward(folder, n_reports / 16, N_CONNECTIONS);
     }
     for (size_t i = 0; i < 2 * (sizeof sizes / sizeof sizes[0]); i++) {
         const size_t batch = sizes[i / 2].batch;
