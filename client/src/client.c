@@ -120,8 +120,8 @@ struct dpot_privacy dpot_client_window_spent(const dpot_client *client, int64_t 
     const uint64_t longest_s = INT64_MAX / 2000;
     const uint64_t window_s = client->config.window_seconds;
     const int64_t window_ms = (int64_t)(window_s < longest_s ? window_s : longest_s) * 1000;
-    return dpot_ledger_spent_after(&client->journal.ledger,
-                                   time_ms < 0 ? INT64_MIN : time_ms - window_ms);
+    return dpot_sums_spent_after(&client->journal.ledger.sums,
+                                 time_ms < 0 ? INT64_MIN : time_ms - window_ms);
 }
 
 /* ---- opening ---- */

@@ -23,12 +23,7 @@
 
 static bool has_open_keys(const struct dpot_ledger *ledger)
 {
-    for (size_t i = 0; i < ledger->n_charges; i++) {
-        if (ledger->charges[i].done == DPOT_DONE_NOT_YET) {
-            return true;
-        }
-    }
-    return false;
+    return ledger->sums.n_ended[DPOT_DONE_NOT_YET] > 0;
 }
 
 dpot_status dpot_client_load_consent(dpot_client *client)

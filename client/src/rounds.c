@@ -11,15 +11,30 @@
 
 /* "Closed" in answer to a late report, or from a server whose clock is slightly ahead, may be about
  * the round alone. */
-static bool closes_revision(const struct dpot_campaign *campaign, const struct dpot_charge *charge)
+static bool closes_revision(const struct dpot_campaign *campaign, const struct dpot_answer *answer)
 {
-    const int64_t opens_ms = dpot_campaign_round_opens(campaign, charge->key.round);
-    const int64_t closes_ms = dpot_campaign_round_closes(campaign, charge->key.round);
+    const int64_t opens_ms = dpot_campaign_round_opens(campaign, answer->round);
+    const int64_t closes_ms = dpot_campaign_round_closes(campaign, answer->round);
     const int64_t quarter_ms = (closes_ms - opens_ms) / 4;
     const int64_t margin_ms = quarter_ms < CLOSED_MARGIN_MS ? quarter_ms : CLOSED_MARGIN_MS;
     const bool is_closed =
-        charge->done == DPOT_DONE_DROPPED_CLOSED || charge->done == DPOT_REPORT_REJECTED_CLOSED;
-    return is_closed && charge->done_ms <= closes_ms - margin_ms;
+        answer->done == DPOT_DONE_DROPPED_CLOSED || answer->done == DPOT_REPORT_REJECTED_CLOSED;
+    return is_closed && answer->done_ms <= closes_ms - margin_ms;
+}
+
+/* The ledger has an entry for each campaign, for ever. */
+static dpot_status check_has_place(dpot_client *client, const struct dpot_campaign *campaign)
+{
+    const struct dpot_ledger_sums *sums = &client->journal.ledger.sums;
+    if (sums->n_campaigns < DPOT_LEDGER_CAMPAIGNS_MAX ||
+        dpot_sums_find(sums, client->campaigns.pin, campaign->id)) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(&client->error, DPOT_ERR_TOO_LARGE,
+                          "campaign \"%s\": reports were charged to %zu other campaigns, and a "
+                          "folder has place for %d: use another folder, which is a fresh budget. "
+                          "Nothing was charged",
+                          campaign->name, sums->n_campaigns, DPOT_LEDGER_CAMPAIGNS_MAX);
 }
 
 dpot_status dpot_client_check_newest(dpot_client *client,
@@ -32,7 +47,7 @@ dpot_status dpot_client_check_newest(dpot_client *client,
     memcpy(charge.signer, client->campaigns.pin, sizeof charge.signer);
     memcpy(charge.campaign_id, campaign->id, sizeof charge.campaign_id);
     if (!dpot_ledger_is_older(&client->journal.ledger, &charge)) {
-        return DPOT_OK;
+        return check_has_place(client, campaign);
     }
     dpot_hex_encode(hex, campaign->id, DPOT_CAMPAIGN_ID_LEN);
     return dpot_error_set(&client->error, DPOT_ERR_EXISTS,
@@ -47,8 +62,9 @@ dpot_status dpot_client_check_not_closed(dpot_client *client,
 {
     const struct dpot_ledger *ledger = &client->journal.ledger;
     const struct dpot_campaign *campaign = &revision->campaign;
-    const size_t last = dpot_ledger_last_answer(ledger, revision->hash);
-    if (last == SIZE_MAX || !closes_revision(campaign, &ledger->charges[last])) {
+    const struct dpot_ledger_campaign *charged =
+        dpot_sums_find_revision(&ledger->sums, revision->hash);
+    if (!charged || !closes_revision(campaign, &charged->answer)) {
         return DPOT_OK;
     }
     return dpot_error_set(

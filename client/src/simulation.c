@@ -18,6 +18,11 @@ void dpot_client_set_work_time(dpot_client *client, uint32_t work_ms)
     client->fixed_work_ms = work_ms;
 }
 
+void dpot_client_fold_after(dpot_client *client, uint32_t n_records)
+{
+    client->journal.ledger.tail_max = n_records;
+}
+
 void dpot_client_set_rng_source(dpot_client *client, const struct dpot_rng_source *source)
 {
     client->rng_source = source;

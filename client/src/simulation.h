@@ -21,6 +21,9 @@ void dpot_client_set_rng_source(dpot_client *client, const struct dpot_rng_sourc
  * times must not depend on the machine. */
 void dpot_client_set_work_time(dpot_client *client, uint32_t work_ms);
 
+/* Folds the ledger when it has this many records besides its sums and open charges. */
+void dpot_client_fold_after(dpot_client *client, uint32_t n_records);
+
 /* A folder in memory, for virtual devices: bounded, fails only for want of memory, durable for its
  * lifetime. */
 DPOT_WARN_UNUSED dpot_status dpot_filesystem_memory_new(const struct dpot_allocator *allocator,

@@ -66,7 +66,7 @@ static size_t put_zcdp(const dpot_client *client, const struct dpot_client_statu
                        const char *window, char *text, size_t cap, size_t used)
 {
     char meaning[64];
-    describe_rho(dpot_ledger_spent(&client->journal.ledger), meaning, sizeof meaning);
+    describe_rho(client->journal.ledger.sums.spent, meaning, sizeof meaning);
     return put(text, cap, used,
                "Spent %.4g of %.4g (rho of zCDP, over the life of this install; %s); in "
                "the last %s %.4g of %.4g.\n",
@@ -89,11 +89,11 @@ static size_t put_reports(const struct dpot_client_status *s, char *text, size_t
                (unsigned long long)s->n_pending);
 }
 
-/* True for the first charge to each campaign. */
-static bool is_first_of_campaign(const struct dpot_ledger *ledger, size_t charge)
+/* True for the first of the campaigns with one id, of several signers. */
+static bool is_first_of_id(const struct dpot_ledger_campaign *campaigns, size_t campaign)
 {
-    for (size_t i = 0; i < charge; i++) {
-        if (memcmp(ledger->charges[i].campaign_id, ledger->charges[charge].campaign_id,
+    for (size_t i = 0; i < campaign; i++) {
+        if (memcmp(campaigns[i].campaign_id, campaigns[campaign].campaign_id,
                    DPOT_CAMPAIGN_ID_LEN) == 0) {
             return false;
         }
@@ -131,12 +131,12 @@ static size_t put_sphere(const struct dpot_campaign *campaign, char *text, size_
  * every campaign with either that reports were charged to and whose revision is in the folder. */
 static size_t put_open_parts(const dpot_client *client, char *text, size_t cap, size_t used)
 {
-    const struct dpot_ledger *ledger = &client->journal.ledger;
-    for (size_t i = 0; i < ledger->n_charges; i++) {
+    const struct dpot_ledger_sums *sums = &client->journal.ledger.sums;
+    for (size_t i = 0; i < sums->n_campaigns; i++) {
         struct dpot_signed_campaign revision;
         struct dpot_error error = {{0}};
-        if (!is_first_of_campaign(ledger, i) ||
-            dpot_campaigns_load(&client->campaigns, ledger->charges[i].campaign_id, &revision,
+        if (!is_first_of_id(sums->campaigns, i) ||
+            dpot_campaigns_load(&client->campaigns, sums->campaigns[i].campaign_id, &revision,
                                 &error) != DPOT_OK) {
             continue;
         }

@@ -9,53 +9,53 @@
 
 #include <string.h>
 
-static void count_done(struct dpot_client_status *status, uint8_t done)
+static void count_done(struct dpot_client_status *status, unsigned done, uint64_t n)
 {
     switch (done) {
     case DPOT_REPORT_ACCEPTED:
-        status->n_accepted++;
+        status->n_accepted += n;
         break;
     case DPOT_REPORT_DUPLICATE:
-        status->n_duplicate++;
+        status->n_duplicate += n;
         break;
     case DPOT_REPORT_REJECTED_MALFORMED:
-        status->n_rejected_malformed++;
+        status->n_rejected_malformed += n;
         break;
     case DPOT_REPORT_REJECTED_RANGE:
-        status->n_rejected_range++;
+        status->n_rejected_range += n;
         break;
     case DPOT_REPORT_REJECTED_GROUP:
-        status->n_rejected_group++;
+        status->n_rejected_group += n;
         break;
     case DPOT_REPORT_REJECTED_TEST:
-        status->n_rejected_test++;
+        status->n_rejected_test += n;
         break;
     case DPOT_REPORT_REJECTED_TOKEN:
-        status->n_rejected_token++;
+        status->n_rejected_token += n;
         break;
     case DPOT_REPORT_REJECTED_CLOSED:
-        status->n_rejected_closed++;
+        status->n_rejected_closed += n;
         break;
     case DPOT_DONE_DROPPED_CLOSED:
-        status->n_dropped_closed++;
+        status->n_dropped_closed += n;
         break;
     case DPOT_DONE_DROPPED_AGE:
-        status->n_dropped_age++;
+        status->n_dropped_age += n;
         break;
     case DPOT_DONE_DROPPED_MALFORMED:
-        status->n_dropped_malformed++;
+        status->n_dropped_malformed += n;
         break;
     case DPOT_DONE_DROPPED_LOST:
-        status->n_dropped_lost++;
+        status->n_dropped_lost += n;
         break;
     case DPOT_DONE_DROPPED_WITHDRAWN:
-        status->n_dropped_withdrawn++;
+        status->n_dropped_withdrawn += n;
         break;
     case DPOT_DONE_DROPPED_SPOOL:
-        status->n_dropped_spool++;
+        status->n_dropped_spool += n;
         break;
     default:
-        status->n_pending++;
+        status->n_pending += n;
         break;
     }
 }
@@ -89,7 +89,7 @@ static void fill_caps(const dpot_client *client, struct dpot_client_status *stat
 static void fill_spent(const dpot_client *client, struct dpot_client_status *status)
 {
     const struct dpot_ledger *ledger = &client->journal.ledger;
-    const struct dpot_privacy spent = dpot_ledger_spent(ledger);
+    const struct dpot_privacy spent = ledger->sums.spent;
     const struct dpot_privacy window = dpot_client_window_spent(client, status->device_time_ms);
     status->spent_epsilon = dpot_epsilon_to_double(spent.epsilon_q32);
     status->window_spent_epsilon = dpot_epsilon_to_double(window.epsilon_q32);
@@ -134,13 +134,12 @@ static void fill_status(const dpot_client *client, struct dpot_client_status *st
         status->window_spent_rho = status->window_rho_cap;
         return;
     }
-    status->n_submitted = ledger->n_charges;
-    for (size_t i = 0; i < ledger->n_charges; i++) {
+    for (unsigned done = 0; done < DPOT_DONE_END; done++) {
         /* A withdrawal on a full disk: dropped, though its record is not written yet. */
-        const uint8_t done = ledger->charges[i].done;
-        count_done(status, done == DPOT_DONE_NOT_YET && client->is_withdrawn
-                               ? DPOT_DONE_DROPPED_WITHDRAWN
-                               : done);
+        const bool is_withdrawn = done == DPOT_DONE_NOT_YET && client->is_withdrawn;
+        count_done(status, is_withdrawn ? DPOT_DONE_DROPPED_WITHDRAWN : done,
+                   ledger->sums.n_ended[done]);
+        status->n_submitted += ledger->sums.n_ended[done];
     }
     fill_spent(client, status);
 }
@@ -254,10 +253,8 @@ void dpot_client_fill_pump_result(dpot_client *client, size_t n_sent,
     }
     struct dpot_pump_result full = {
         .struct_size = result->struct_size, .n_sent = n_sent, .next_due_ms = INT64_MAX};
-    for (size_t i = 0; i < journal->ledger.n_charges; i++) {
-        full.n_pending +=
-            !client->is_withdrawn && journal->ledger.charges[i].done == DPOT_DONE_NOT_YET;
-    }
+    full.n_pending =
+        client->is_withdrawn ? 0 : (size_t)journal->ledger.sums.n_ended[DPOT_DONE_NOT_YET];
     fill_ends(journal->n_ended, &full);
     for (size_t i = 0; i < journal->spool.n_slots; i++) {
         const int64_t due_ms = dpot_backoff_next_due(client, &journal->spool.slots[i]);
@@ -274,7 +271,7 @@ static void fill_spending(const dpot_client *client, const uint8_t *campaign_id,
 {
     const struct dpot_privacy cap = client->caps.campaign;
     const struct dpot_privacy spent =
-        dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
+        dpot_sums_spent_on(&client->journal.ledger.sums, client->campaigns.pin, campaign_id);
     const bool is_exhausted = client->journal.is_exhausted;
     full->epsilon =
         is_exhausted ? epsilon_cap(cap.epsilon_q32) : dpot_epsilon_to_double(spent.epsilon_q32);

@@ -129,22 +129,21 @@ static dpot_status find_round(struct submission *s)
 static dpot_status check_caps(struct submission *s)
 {
     const dpot_client *client = s->client;
-    const struct dpot_ledger *ledger = &client->journal.ledger;
+    const struct dpot_ledger_sums *sums = &client->journal.ledger.sums;
     const struct dpot_privacy cost = dpot_mechanism_charge(&s->revision.campaign);
     if (s->state == DPOT_KEY_CHARGED) {
         return DPOT_OK;
     }
     const struct dpot_caps *caps = &client->caps;
     dpot_status status = dpot_cap_check(
-        caps->campaign, dpot_ledger_spent_campaign(ledger, client->campaigns.pin, s->campaign_id),
-        cost, "campaign", error_of(s));
+        caps->campaign, dpot_sums_spent_on(sums, client->campaigns.pin, s->campaign_id), cost,
+        "campaign", error_of(s));
     if (status == DPOT_OK) {
         status = dpot_cap_check(caps->window, dpot_client_window_spent(client, s->time_ms), cost,
                                 "window", error_of(s));
     }
     if (status == DPOT_OK) {
-        status = dpot_cap_check(caps->lifetime, dpot_ledger_spent(ledger), cost, "lifetime",
-                                error_of(s));
+        status = dpot_cap_check(caps->lifetime, sums->spent, cost, "lifetime", error_of(s));
     }
     return status;
 }
@@ -217,8 +216,10 @@ static dpot_status draw_randomness(struct submission *s)
 /* Before the charge: the reports dropped are older, and were charged themselves. */
 static dpot_status make_room(struct submission *s)
 {
-    return dpot_journal_make_room(&s->client->journal, &s->name, s->client->config.spool_max_bytes,
-                                  s->time_ms);
+    struct dpot_journal *journal = &s->client->journal;
+    const dpot_status status =
+        dpot_journal_make_room(journal, &s->name, s->client->config.spool_max_bytes, s->time_ms);
+    return status == DPOT_OK ? dpot_journal_fold(journal) : status;
 }
 
 static dpot_status preallocate_slot(struct submission *s)

@@ -271,7 +271,10 @@ static dpot_status drop_old(dpot_client *client)
 
 static dpot_status compact(dpot_client *client)
 {
-    const dpot_status status = dpot_journal_compact(&client->journal);
+    dpot_status status = dpot_journal_fold(&client->journal);
+    if (status == DPOT_OK) {
+        status = dpot_journal_compact(&client->journal);
+    }
     return status == DPOT_ERR_MEMORY ? DPOT_OK : status;
 }
 

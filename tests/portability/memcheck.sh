@@ -28,13 +28,13 @@ trap 'exit 130' INT TERM
 declassify=$here/../privacy/declassify.h
 # shellcheck disable=SC2046
 "$@" $([ ! -f "$declassify" ] || echo "-include $declassify") \
-    -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -Wall -Wextra -Werror \
+    -std=c11 -D_POSIX_C_SOURCE=200809L -DDPOT_WITH_POSIX=1 -ffp-contract=off -Wall -Wextra -Werror \
     -I"$here/.." -I"$common" -I"$common/include" "$source" \
     "$common/mechanism/sampler.c" "$common/mechanism/noise.c" "$common/mechanism/noise_tables.c" \
     "$common/mechanism/quantize.c" "$common/model/vector.c" "$common/model/privacy.c" \
     "$common/base/alloc.c" "$common/base/buf.c" "$common/base/crypto.c" "$common/base/error.c" \
-    "$common/base/utf8.c" \
-    "$common/base/rng.c" "$common/base/status.c" -lsodium -lm -o "$scratch/program" || exit 1
+    "$common/base/random_hook.c" "$common/base/utf8.c" "$common/base/rng.c" \
+    "$common/base/status.c" -lsodium -lm -o "$scratch/program" || exit 1
 valgrind --quiet --error-exitcode=1 "$scratch/program" >"$scratch/output" 2>&1
 status=$?
 if [ "$status" -ne 0 ]; then

@@ -211,16 +211,22 @@ enum dpot_key_state dpot_journal_state(const struct dpot_journal *journal,
                                        const struct dpot_key *key)
 {
     const size_t charge = dpot_ledger_find(&journal->ledger, key);
-    return charge == SIZE_MAX ? DPOT_KEY_NONE
-                              : charge_state(journal, &journal->ledger.charges[charge]);
+    if (charge != SIZE_MAX) {
+        return charge_state(journal, &journal->ledger.charges[charge]);
+    }
+    return dpot_ledger_find_folded(&journal->ledger, key) ? DPOT_KEY_DONE : DPOT_KEY_NONE;
 }
 
 bool dpot_journal_is_lost(const struct dpot_journal *journal, const struct dpot_key *key)
 {
     const size_t charge = dpot_ledger_find(&journal->ledger, key);
-    return charge != SIZE_MAX &&
-           (charge_state(journal, &journal->ledger.charges[charge]) == DPOT_KEY_LOST ||
-            journal->ledger.charges[charge].done == DPOT_DONE_DROPPED_LOST);
+    if (charge == SIZE_MAX) {
+        const struct dpot_ledger_campaign *folded = dpot_ledger_find_folded(&journal->ledger, key);
+        return folded && folded->newest.round == key->round &&
+               folded->newest_done == DPOT_DONE_DROPPED_LOST;
+    }
+    return charge_state(journal, &journal->ledger.charges[charge]) == DPOT_KEY_LOST ||
+           journal->ledger.charges[charge].done == DPOT_DONE_DROPPED_LOST;
 }
 
 /* How this charge has ended by `time_ms`, or DPOT_DONE_NOT_YET; not for lost ones. */
@@ -250,11 +256,8 @@ static bool is_left_over(const struct dpot_journal *journal, const struct dpot_s
     if (!slot->has_name || slot->content == DPOT_SLOT_FREE) {
         return false;
     }
-    const size_t charge = dpot_ledger_find(&journal->ledger, &slot->name.key);
-    if (charge == SIZE_MAX) {
-        return time_ms >= slot->name.closes_ms;
-    }
-    return journal->ledger.charges[charge].done != DPOT_DONE_NOT_YET;
+    const enum dpot_key_state state = dpot_journal_state(journal, &slot->name.key);
+    return state == DPOT_KEY_DONE || (state == DPOT_KEY_NONE && time_ms >= slot->name.closes_ms);
 }
 
 static dpot_status free_left_overs(struct dpot_journal *journal, int64_t time_ms)
@@ -439,6 +442,25 @@ dpot_status dpot_journal_grant(struct dpot_journal *journal, int64_t time_ms)
     const dpot_status status = record_consent(journal, false, time_ms);
     if (status != DPOT_OK) {
         journal->is_loaded = false; /* as above */
+    }
+    return status;
+}
+
+/* Without space the ledger is not folded: nothing was changed. */
+dpot_status dpot_journal_fold(struct dpot_journal *journal)
+{
+    const struct dpot_filesystem *fs = journal->filesystem;
+    if (!dpot_ledger_is_foldable(&journal->ledger)) {
+        return DPOT_OK;
+    }
+    dpot_status status = free_left_overs(journal, INT64_MIN);
+    if (status == DPOT_OK) {
+        status = poison_unless_ok(journal, DPOT_SPOOL_NAME, fs->sync(fs->ctx, journal->spool.file));
+    }
+    if (status == DPOT_OK) {
+        status = dpot_ledger_fold(&journal->ledger);
+        status = status == DPOT_ERR_NO_SPACE ? DPOT_OK
+                                             : poison_unless_ok(journal, DPOT_LEDGER_NAME, status);
     }
     return status;
 }

@@ -183,4 +183,8 @@ DPOT_WARN_UNUSED dpot_status dpot_journal_grant(struct dpot_journal *journal, in
 /* Rewrites the spool when enough of it is free. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_compact(struct dpot_journal *journal);
 
+/* Folds the ledger if it is long enough; without space it stays as it is. After
+ * dpot_journal_settle, under the lock. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_fold(struct dpot_journal *journal);
+
 #endif

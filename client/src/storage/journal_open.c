@@ -14,7 +14,7 @@ static dpot_status exhaust(struct dpot_journal *journal, const char *why)
 {
     journal->is_exhausted = true;
     journal->why_exhausted = why;
-    journal->ledger.n_charges = 0;
+    dpot_ledger_clear(&journal->ledger);
     dpot_spool_clear(&journal->spool);
     return DPOT_OK;
 }
@@ -170,7 +170,7 @@ static const char *find_contradiction(const struct dpot_journal *journal)
     for (size_t i = 0; i < spool->n_slots; i++) {
         const struct dpot_slot *slot = &spool->slots[i];
         if (slot->content == DPOT_SLOT_REPORT &&
-            dpot_ledger_find(&journal->ledger, &slot->name.key) == SIZE_MAX) {
+            dpot_journal_state(journal, &slot->name.key) == DPOT_KEY_NONE) {
             return "the spool holds a report that the ledger was never charged for";
         }
         const bool is_open = slot->content == DPOT_SLOT_EMPTY || slot->content == DPOT_SLOT_REPORT;

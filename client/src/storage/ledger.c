@@ -2,44 +2,13 @@
 
 #include "base/buf.h"
 #include "storage/files.h"
+#include "storage/ledger_record.h"
 
 #include <string.h>
 
 static const char magic[] = "DPOTLDG1";
 
-/* Layout of a record; everything little-endian. */
-enum {
-    TYPE_AT = 0, /* u32 */
-    DONE_AT = 4, /* u32; of CONSENT: 1 withdrawn, 2 granted */
-    SEQ_AT = 8,
-    HASH_AT = 16,
-    ROUND_AT = 48,    /* u32 */
-    REVISION_AT = 52, /* u32; 0 in records of older releases, DONE and CONSENT */
-    SIGNER_AT = 56,
-    CAMPAIGN_AT = 88,
-    EPSILON_AT = 104,
-    DELTA_AT = 112,
-    RHO_AT = 120,
-    GAUSSIAN_AT = 128,
-    TIME_AT = 136,
-    COUNTER_AT = 144,
-    HORIZON_AT = 152, /* of CHARGE and RESUME; 0 in records of older releases */
-    MAC_AT = 160,
-};
-enum {
-    TYPE_CHARGE = 0x47524843, /* "CHRG" */
-    TYPE_DONE = 0x454e4f44,
-    TYPE_CONSENT = 0x54534e43, /* "CNST" */
-    TYPE_RESUME = 0x554d5352,  /* "RSMU" */
-};
-enum { CONSENT_WITHDRAWN = 1, CONSENT_GRANTED = 2 };
-
 #define RECORDS_PER_READ 8
-
-bool dpot_key_equal(const struct dpot_key *a, const struct dpot_key *b)
-{
-    return a->round == b->round && memcmp(a->campaign_hash, b->campaign_hash, DPOT_HASH_LEN) == 0;
-}
 
 void dpot_ledger_init(struct dpot_ledger *ledger, const struct dpot_filesystem *filesystem,
                       const struct dpot_allocator *allocator, const struct dpot_install *install)
@@ -47,7 +16,9 @@ void dpot_ledger_init(struct dpot_ledger *ledger, const struct dpot_filesystem *
     *ledger = (struct dpot_ledger){.filesystem = filesystem,
                                    .allocator = allocator,
                                    .install = install,
+                                   .tail_max = DPOT_LEDGER_TAIL_MAX,
                                    .latest_ms = INT64_MIN};
+    dpot_sums_init(&ledger->sums, allocator);
 }
 
 void dpot_ledger_release(struct dpot_ledger *ledger)
@@ -57,6 +28,13 @@ void dpot_ledger_release(struct dpot_ledger *ledger)
                     sizeof *ledger->charges);
     ledger->charges = NULL;
     ledger->n_charges = ledger->cap_charges = 0;
+    dpot_sums_release(&ledger->sums);
+}
+
+void dpot_ledger_clear(struct dpot_ledger *ledger)
+{
+    ledger->n_charges = 0;
+    dpot_sums_clear(&ledger->sums);
 }
 
 dpot_status dpot_ledger_create(struct dpot_ledger *ledger, uint32_t accountant, uint64_t counter)
@@ -81,16 +59,21 @@ void dpot_ledger_close_file(struct dpot_ledger *ledger)
     }
 }
 
-static uint64_t record_offset(uint64_t seq)
+static uint64_t record_offset(const struct dpot_ledger *ledger, uint64_t seq)
 {
-    return DPOT_HEADER_LEN + seq * DPOT_LEDGER_RECORD_LEN;
+    return DPOT_HEADER_LEN + (seq - ledger->first_seq) * DPOT_LEDGER_RECORD_LEN;
+}
+
+static bool is_empty(const struct dpot_ledger *ledger)
+{
+    return ledger->n_records == ledger->first_seq;
 }
 
 /* The checksum that the next record is chained to. */
 static const uint8_t *chain(const struct dpot_ledger *ledger)
 {
-    return ledger->n_records > 0 ? ledger->last + MAC_AT
-                                 : ledger->header + DPOT_HEADER_LEN - DPOT_MAC_LEN;
+    return is_empty(ledger) ? ledger->header + DPOT_HEADER_LEN - DPOT_MAC_LEN
+                            : ledger->last + MAC_AT;
 }
 
 /* Advances the state in memory by a record that was validated or just written (L4). */
@@ -105,21 +88,47 @@ static void update_state(struct dpot_ledger *ledger, const uint8_t *record, int6
     ledger->counter = counter > ledger->counter ? counter : ledger->counter;
 }
 
-static void read_charge(const uint8_t *record, struct dpot_charge *charge)
+void dpot_ledger_read_cost(const uint8_t *bytes, struct dpot_privacy *cost)
 {
-    memset(charge, 0, sizeof *charge);
+    cost->epsilon_q32 = dpot_load_u64(bytes);
+    cost->delta_q64 = dpot_load_u64(bytes + 8);
+    cost->rho_q32 = dpot_load_u64(bytes + 16);
+    cost->n_gaussian = dpot_load_u64(bytes + 24);
+}
+
+void dpot_ledger_write_cost(uint8_t *bytes, const struct dpot_privacy *cost)
+{
+    dpot_store_u64(bytes, cost->epsilon_q32);
+    dpot_store_u64(bytes + 8, cost->delta_q64);
+    dpot_store_u64(bytes + 16, cost->rho_q32);
+    dpot_store_u64(bytes + 24, cost->n_gaussian);
+}
+
+void dpot_ledger_read_charge(const uint8_t *record, struct dpot_charge *charge)
+{
+    *charge = (struct dpot_charge){.n_readings = 1};
     memcpy(charge->key.campaign_hash, record + HASH_AT, DPOT_HASH_LEN);
     charge->key.round = dpot_load_u32(record + ROUND_AT);
     charge->revision = dpot_load_u32(record + REVISION_AT);
     memcpy(charge->signer, record + SIGNER_AT, sizeof charge->signer);
     memcpy(charge->campaign_id, record + CAMPAIGN_AT, sizeof charge->campaign_id);
-    charge->cost.epsilon_q32 = dpot_load_u64(record + EPSILON_AT);
-    charge->cost.delta_q64 = dpot_load_u64(record + DELTA_AT);
-    charge->cost.rho_q32 = dpot_load_u64(record + RHO_AT);
-    charge->cost.n_gaussian = dpot_load_u64(record + GAUSSIAN_AT);
+    dpot_ledger_read_cost(record + COST_AT, &charge->cost);
     charge->time_ms = (int64_t)dpot_load_u64(record + TIME_AT);
     charge->horizon_ms = (int64_t)dpot_load_u64(record + HORIZON_AT);
-    charge->n_readings = 1;
+}
+
+void dpot_ledger_write_charge(uint8_t *record, const struct dpot_charge *charge)
+{
+    memset(record, 0, DPOT_LEDGER_RECORD_LEN);
+    dpot_store_u32(record + TYPE_AT, TYPE_CHARGE);
+    memcpy(record + HASH_AT, charge->key.campaign_hash, DPOT_HASH_LEN);
+    dpot_store_u32(record + ROUND_AT, charge->key.round);
+    dpot_store_u32(record + REVISION_AT, charge->revision);
+    memcpy(record + SIGNER_AT, charge->signer, sizeof charge->signer);
+    memcpy(record + CAMPAIGN_AT, charge->campaign_id, sizeof charge->campaign_id);
+    dpot_ledger_write_cost(record + COST_AT, &charge->cost);
+    dpot_store_u64(record + TIME_AT, (uint64_t)charge->time_ms);
+    dpot_store_u64(record + HORIZON_AT, (uint64_t)charge->horizon_ms);
 }
 
 static bool is_final(uint32_t done)
@@ -128,11 +137,10 @@ static bool is_final(uint32_t done)
            (done >= DPOT_DONE_DROPPED_CLOSED && done < DPOT_DONE_END);
 }
 
-static void end_charge(struct dpot_charge *charge, uint8_t done, int64_t time_ms, uint64_t seq)
+static void end_charge(struct dpot_ledger *ledger, size_t charge, uint8_t done, int64_t time_ms)
 {
-    charge->done = done;
-    charge->done_ms = time_ms;
-    charge->done_seq = seq;
+    ledger->charges[charge].done = done;
+    dpot_sums_finish(&ledger->sums, &ledger->charges[charge], done, time_ms);
 }
 
 static void resume_charge(struct dpot_ledger *ledger, size_t charge, int64_t horizon_ms)
@@ -142,31 +150,43 @@ static void resume_charge(struct dpot_ledger *ledger, size_t charge, int64_t hor
     ledger->horizon_ms = horizon_ms;
 }
 
-/* Applies a record whose checksum is valid; checks (L2) and (L4). */
+dpot_status dpot_ledger_push(struct dpot_ledger *ledger, const struct dpot_charge *charge)
+{
+    const dpot_status status = dpot_ledger_reserve(ledger);
+    if (status == DPOT_OK) {
+        ledger->charges[ledger->n_charges++] = *charge;
+    }
+    return status;
+}
+
+static bool is_new(const struct dpot_ledger *ledger, const struct dpot_key *key)
+{
+    return dpot_ledger_find(ledger, key) == SIZE_MAX && !dpot_ledger_find_folded(ledger, key);
+}
+
+/* Applies a record whose checksum is valid, behind what folding wrote; checks (L2) and (L4). */
 static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
 {
     struct dpot_charge charge;
-    read_charge(record, &charge);
+    dpot_ledger_read_charge(record, &charge);
     const size_t old = dpot_ledger_find(ledger, &charge.key);
+    const bool is_open = old != SIZE_MAX && ledger->charges[old].done == DPOT_DONE_NOT_YET;
     const uint32_t type = dpot_load_u32(record + TYPE_AT);
     const uint32_t done = dpot_load_u32(record + DONE_AT);
-    if (dpot_load_u64(record + SEQ_AT) != ledger->n_records || charge.time_ms < ledger->latest_ms) {
+    if (charge.time_ms < ledger->latest_ms) {
         return DPOT_ERR_CORRUPT;
     }
-    if (type == TYPE_CHARGE && old == SIZE_MAX) {
-        const dpot_status status = dpot_ledger_reserve(ledger);
+    if (type == TYPE_CHARGE && is_new(ledger, &charge.key)) {
+        const dpot_status status = dpot_ledger_push(ledger, &charge);
         if (status != DPOT_OK) {
             return status;
         }
-        charge.seq = ledger->n_records;
-        ledger->charges[ledger->n_charges++] = charge;
+        dpot_sums_charge(&ledger->sums, &charge);
         ledger->horizon_ms = charge.horizon_ms;
-    } else if (type == TYPE_RESUME && old != SIZE_MAX &&
-               ledger->charges[old].done == DPOT_DONE_NOT_YET) {
+    } else if (type == TYPE_RESUME && is_open) {
         resume_charge(ledger, old, charge.horizon_ms);
-    } else if (type == TYPE_DONE && old != SIZE_MAX &&
-               ledger->charges[old].done == DPOT_DONE_NOT_YET && is_final(done)) {
-        end_charge(&ledger->charges[old], (uint8_t)done, charge.time_ms, ledger->n_records);
+    } else if (type == TYPE_DONE && is_open && is_final(done)) {
+        end_charge(ledger, old, (uint8_t)done, charge.time_ms);
     } else if (type == TYPE_CONSENT && (done == CONSENT_WITHDRAWN || done == CONSENT_GRANTED)) {
         ledger->is_withdrawn = done == CONSENT_WITHDRAWN;
     } else {
@@ -174,6 +194,38 @@ static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
     }
     update_state(ledger, record, charge.time_ms, dpot_load_u64(record + COUNTER_AT));
     return DPOT_OK;
+}
+
+/* The first record of a file that was folded says how many records folding wrote. */
+static dpot_status start_folded(struct dpot_ledger *ledger, const uint8_t *record, uint64_t n)
+{
+    const uint64_t seq = dpot_load_u64(record + SEQ_AT);
+    const uint32_t n_folded = dpot_load_u32(record + N_FOLDED_AT);
+    if (seq == 0 || seq > INT64_MAX || n_folded == 0 || n_folded > n) {
+        return DPOT_ERR_CORRUPT;
+    }
+    ledger->first_seq = ledger->n_records = seq;
+    ledger->fold_end = seq + n_folded;
+    return DPOT_OK;
+}
+
+/* Applies the next of n records. */
+static dpot_status apply_next(struct dpot_ledger *ledger, const uint8_t *record, uint64_t n)
+{
+    dpot_status status = DPOT_OK;
+    if (ledger->n_records == 0 && dpot_load_u32(record + TYPE_AT) == TYPE_SUMS) {
+        status = start_folded(ledger, record, n);
+    }
+    if (status == DPOT_OK && dpot_load_u64(record + SEQ_AT) != ledger->n_records) {
+        status = DPOT_ERR_CORRUPT;
+    }
+    if (status != DPOT_OK || ledger->n_records >= ledger->fold_end) {
+        return status == DPOT_OK ? apply(ledger, record) : status;
+    }
+    status = dpot_ledger_read_folded(ledger, record);
+    memcpy(ledger->last, record, DPOT_LEDGER_RECORD_LEN);
+    ledger->n_records++;
+    return status;
 }
 
 static bool is_checksum_valid(const struct dpot_ledger *ledger, const uint8_t *record)
@@ -213,18 +265,19 @@ static dpot_status load_records(struct dpot_ledger *ledger, uint64_t size)
         if (in_chunk == 0) {
             const uint64_t left = n - i;
             const size_t count = left < RECORDS_PER_READ ? (size_t)left : RECORDS_PER_READ;
-            const dpot_status status = fs->read_at(fs->ctx, ledger->file, record_offset(i), chunk,
-                                                   count * DPOT_LEDGER_RECORD_LEN);
+            const dpot_status status =
+                fs->read_at(fs->ctx, ledger->file, DPOT_HEADER_LEN + i * DPOT_LEDGER_RECORD_LEN,
+                            chunk, count * DPOT_LEDGER_RECORD_LEN);
             if (status != DPOT_OK) {
                 return status;
             }
         }
         const uint8_t *record = chunk + in_chunk * DPOT_LEDGER_RECORD_LEN;
         if (!is_checksum_valid(ledger, record)) {
-            ledger->is_torn = i + 1 == n && !has_part;
+            ledger->is_torn = i + 1 == n && !has_part && ledger->n_records >= ledger->fold_end;
             return ledger->is_torn ? DPOT_OK : DPOT_ERR_CORRUPT;
         }
-        const dpot_status status = apply(ledger, record);
+        const dpot_status status = apply_next(ledger, record, n);
         if (status != DPOT_OK) {
             return status;
         }
@@ -236,8 +289,8 @@ static dpot_status load_records(struct dpot_ledger *ledger, uint64_t size)
 dpot_status dpot_ledger_load(struct dpot_ledger *ledger)
 {
     const struct dpot_filesystem *fs = ledger->filesystem;
-    ledger->n_charges = 0;
-    ledger->n_records = 0;
+    dpot_ledger_clear(ledger);
+    ledger->first_seq = ledger->fold_end = ledger->n_records = 0;
     ledger->latest_ms = INT64_MIN;
     ledger->horizon_ms = 0;
     ledger->is_withdrawn = false;
@@ -255,12 +308,12 @@ dpot_status dpot_ledger_repair(struct dpot_ledger *ledger)
     const struct dpot_filesystem *fs = ledger->filesystem;
     dpot_status status = DPOT_OK;
     if (ledger->is_torn) {
-        status = fs->truncate(fs->ctx, ledger->file, record_offset(ledger->n_records));
+        status = fs->truncate(fs->ctx, ledger->file, record_offset(ledger, ledger->n_records));
     }
     /* A failed sync may have left the page marked clean: only after writing it again does the next
      * sync write it to disk. */
-    if (status == DPOT_OK && ledger->n_records > 0) {
-        status = fs->write_at(fs->ctx, ledger->file, record_offset(ledger->n_records - 1),
+    if (status == DPOT_OK && !is_empty(ledger)) {
+        status = fs->write_at(fs->ctx, ledger->file, record_offset(ledger, ledger->n_records - 1),
                               ledger->last, sizeof ledger->last);
     } else if (status == DPOT_OK) {
         status = fs->write_at(fs->ctx, ledger->file, 0, ledger->header, sizeof ledger->header);
@@ -278,13 +331,12 @@ dpot_status dpot_ledger_is_current(struct dpot_ledger *ledger, bool *is_current)
 {
     const struct dpot_filesystem *fs = ledger->filesystem;
     uint8_t block[DPOT_HEADER_LEN];
-    const bool is_empty = ledger->n_records == 0;
-    const size_t len = is_empty ? DPOT_HEADER_LEN : DPOT_LEDGER_RECORD_LEN;
-    const uint8_t *expected = is_empty ? ledger->header : ledger->last;
+    const size_t len = is_empty(ledger) ? DPOT_HEADER_LEN : DPOT_LEDGER_RECORD_LEN;
+    const uint8_t *expected = is_empty(ledger) ? ledger->header : ledger->last;
     uint64_t size = 0;
     dpot_status status = fs->size(fs->ctx, ledger->file, &size);
     *is_current = false;
-    if (status != DPOT_OK || size != record_offset(ledger->n_records)) {
+    if (status != DPOT_OK || size != record_offset(ledger, ledger->n_records)) {
         return status;
     }
     status = fs->read_at(fs->ctx, ledger->file, size - len, block, len);
@@ -294,8 +346,9 @@ dpot_status dpot_ledger_is_current(struct dpot_ledger *ledger, bool *is_current)
 
 dpot_status dpot_ledger_reserve(struct dpot_ledger *ledger)
 {
-    if (ledger->n_charges < ledger->cap_charges) {
-        return DPOT_OK;
+    const dpot_status status = dpot_sums_reserve(&ledger->sums);
+    if (status != DPOT_OK || ledger->n_charges < ledger->cap_charges) {
+        return status;
     }
     const size_t cap = ledger->cap_charges ? 2 * ledger->cap_charges : 4;
     struct dpot_charge *charges = dpot_resize_array(
@@ -317,8 +370,9 @@ static dpot_status append(struct dpot_ledger *ledger, uint8_t *record, int64_t t
     dpot_store_u64(record + TIME_AT, (uint64_t)time_ms);
     dpot_store_u64(record + COUNTER_AT, counter);
     dpot_mac(ledger->install, chain(ledger), record, MAC_AT, record + MAC_AT);
-    dpot_status status = fs->write_at(fs->ctx, ledger->file, record_offset(ledger->n_records),
-                                      record, DPOT_LEDGER_RECORD_LEN);
+    dpot_status status =
+        fs->write_at(fs->ctx, ledger->file, record_offset(ledger, ledger->n_records), record,
+                     DPOT_LEDGER_RECORD_LEN);
     if (status == DPOT_OK) {
         status = fs->sync(fs->ctx, ledger->file);
     }
@@ -343,15 +397,7 @@ dpot_status dpot_ledger_charge(struct dpot_ledger *ledger, const struct dpot_cha
                                uint64_t counter)
 {
     uint8_t record[DPOT_LEDGER_RECORD_LEN];
-    begin_record(record, TYPE_CHARGE, &charge->key);
-    dpot_store_u32(record + REVISION_AT, charge->revision);
-    memcpy(record + SIGNER_AT, charge->signer, sizeof charge->signer);
-    memcpy(record + CAMPAIGN_AT, charge->campaign_id, sizeof charge->campaign_id);
-    dpot_store_u64(record + EPSILON_AT, charge->cost.epsilon_q32);
-    dpot_store_u64(record + DELTA_AT, charge->cost.delta_q64);
-    dpot_store_u64(record + RHO_AT, charge->cost.rho_q32);
-    dpot_store_u64(record + GAUSSIAN_AT, charge->cost.n_gaussian);
-    dpot_store_u64(record + HORIZON_AT, (uint64_t)charge->horizon_ms);
+    dpot_ledger_write_charge(record, charge);
     dpot_status status = dpot_ledger_reserve(ledger);
     if (status == DPOT_OK) {
         status = append(ledger, record, charge->time_ms, counter);
@@ -361,7 +407,7 @@ dpot_status dpot_ledger_charge(struct dpot_ledger *ledger, const struct dpot_cha
         *stored = *charge;
         stored->done = DPOT_DONE_NOT_YET;
         stored->n_readings = 1;
-        stored->seq = ledger->n_records - 1;
+        dpot_sums_charge(&ledger->sums, charge);
         ledger->horizon_ms = charge->horizon_ms;
     }
     return status;
@@ -388,7 +434,7 @@ dpot_status dpot_ledger_finish(struct dpot_ledger *ledger, size_t charge, uint8_
     dpot_store_u32(record + DONE_AT, done);
     const dpot_status status = append(ledger, record, time_ms, counter);
     if (status == DPOT_OK) {
-        end_charge(&ledger->charges[charge], done, time_ms, ledger->n_records - 1);
+        end_charge(ledger, charge, done, time_ms);
     }
     return status;
 }
@@ -418,78 +464,37 @@ size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key 
     return SIZE_MAX;
 }
 
-/* True for ends by an answer of the server: receipts, 409, 400 and 413. */
-static bool is_answer(uint8_t done)
+const struct dpot_ledger_campaign *dpot_ledger_find_folded(const struct dpot_ledger *ledger,
+                                                           const struct dpot_key *key)
 {
-    return (done > 0 && done < DPOT_REPORT_STATUS_END) || done == DPOT_DONE_DROPPED_CLOSED ||
-           done == DPOT_DONE_DROPPED_MALFORMED;
+    const struct dpot_ledger_campaign *campaign =
+        dpot_sums_find_revision(&ledger->sums, key->campaign_hash);
+    return ledger->fold_end > 0 && campaign && key->round <= campaign->newest.round &&
+                   dpot_ledger_find(ledger, key) == SIZE_MAX
+               ? campaign
+               : NULL;
 }
 
-size_t dpot_ledger_last_answer(const struct dpot_ledger *ledger,
-                               const uint8_t campaign_hash[DPOT_HASH_LEN])
+/* For records of older releases, which have no number: a charge to this revision was followed by
+ * one to another. */
+static bool was_charged(const struct dpot_ledger *ledger, const uint8_t *campaign_hash)
 {
-    size_t last = SIZE_MAX;
     for (size_t i = 0; i < ledger->n_charges; i++) {
-        const struct dpot_charge *c = &ledger->charges[i];
-        if (is_answer(c->done) && memcmp(c->key.campaign_hash, campaign_hash, DPOT_HASH_LEN) == 0 &&
-            (last == SIZE_MAX || c->done_seq > ledger->charges[last].done_seq)) {
-            last = i;
-        }
-    }
-    return last;
-}
-
-static bool is_of_campaign(const struct dpot_charge *charge, const uint8_t *signer,
-                           const uint8_t *campaign_id)
-{
-    return memcmp(charge->signer, signer, DPOT_SIGN_PUBLIC_LEN) == 0 &&
-           memcmp(charge->campaign_id, campaign_id, DPOT_CAMPAIGN_ID_LEN) == 0;
-}
-
-bool dpot_ledger_is_older(const struct dpot_ledger *ledger, const struct dpot_charge *charge)
-{
-    bool was_charged = false; /* this very revision, up to here */
-    for (size_t i = 0; i < ledger->n_charges; i++) {
-        const struct dpot_charge *c = &ledger->charges[i];
-        if (!is_of_campaign(c, charge->signer, charge->campaign_id)) {
-            continue;
-        }
-        const bool is_same =
-            memcmp(c->key.campaign_hash, charge->key.campaign_hash, DPOT_HASH_LEN) == 0;
-        if (c->revision > charge->revision || (c->revision == 0 && was_charged && !is_same)) {
+        if (memcmp(ledger->charges[i].key.campaign_hash, campaign_hash, DPOT_HASH_LEN) == 0) {
             return true;
         }
-        was_charged |= is_same;
     }
     return false;
 }
 
-struct dpot_privacy dpot_ledger_spent(const struct dpot_ledger *ledger)
+bool dpot_ledger_is_older(const struct dpot_ledger *ledger, const struct dpot_charge *charge)
 {
-    return dpot_ledger_spent_after(ledger, INT64_MIN);
-}
-
-struct dpot_privacy dpot_ledger_spent_after(const struct dpot_ledger *ledger, int64_t after_ms)
-{
-    struct dpot_privacy sum = {0};
-    for (size_t i = 0; i < ledger->n_charges; i++) {
-        if (after_ms == INT64_MIN || ledger->charges[i].time_ms > after_ms) {
-            sum = dpot_privacy_add(sum, ledger->charges[i].cost);
-        }
+    const struct dpot_ledger_campaign *campaign =
+        dpot_sums_find(&ledger->sums, charge->signer, charge->campaign_id);
+    if (!campaign || campaign->revision > 0) {
+        return campaign && campaign->revision > charge->revision;
     }
-    return sum;
-}
-
-struct dpot_privacy dpot_ledger_spent_campaign(const struct dpot_ledger *ledger,
-                                               const uint8_t signer[DPOT_SIGN_PUBLIC_LEN],
-                                               const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN])
-{
-    struct dpot_privacy sum = {0};
-    for (size_t i = 0; i < ledger->n_charges; i++) {
-        const struct dpot_charge *c = &ledger->charges[i];
-        if (is_of_campaign(c, signer, campaign_id)) {
-            sum = dpot_privacy_add(sum, c->cost);
-        }
-    }
-    return sum;
+    const uint8_t *hash = charge->key.campaign_hash;
+    return memcmp(campaign->newest.campaign_hash, hash, DPOT_HASH_LEN) != 0 &&
+           was_charged(ledger, hash);
 }

@@ -10,14 +10,27 @@
  *     DONE    seq, campaign hash, round, final status, time, counter
  *     CONSENT seq, withdrawn or granted again, time, counter
  *
+ * When enough charges have ended the file is folded: replaced, whole or not at all, by one that
+ * begins with
+ *
+ *     SUMS     seq, number of records that folding wrote, ends of reports, sums, latest charge,
+ *              counter, horizon
+ *     CAMPAIGN seq, signing key, campaign id, sums, newest revision and round, last answer: one each
+ *     SPANS    seq, three spans of time and their sums (ledger_sums.h)
+ *     CHARGE   seq, as above, and the number of readings: charges that have not ended
+ *
+ * and goes on with records as before.
+ *
  *                 CHARGE                     DONE
  *     (no record) ------> open (in the spool) ----> finished
  *
  * Ledger invariants
- * (L1) A record is in memory only after it was durable on disk; its seq is its position.
+ * (L1) A record is in memory only after it was durable on disk; its seq is its position, counted on
+ *      over foldings.
  * (L2) One CHARGE and at most one DONE per key, the DONE after the CHARGE. RESUME only between the
  *      two. The last CONSENT counts.
  * (L3) At most the last record of the file can be torn: each is durable before the next is written.
+ *      What folding wrote is never torn.
  * (L4) Times of charges never decrease, and so neither does device time = max(clock, latest
  *      charge). No other record is earlier than the charges before it. A DONE does not move device
  *      time: an answer recorded under a clock that is years ahead must not end the install.
@@ -27,62 +40,31 @@
 #ifndef DPOT_CLIENT_STORAGE_LEDGER_H
 #define DPOT_CLIENT_STORAGE_LEDGER_H
 
-#include "base/alloc.h"
-#include "model/campaign.h"
 #include "storage/install.h"
+#include "storage/ledger_sums.h"
 
 #include <stdbool.h>
 
 #define DPOT_LEDGER_NAME "ledger"
 #define DPOT_LEDGER_RECORD_LEN 192
-
-/* Identifies a report: one charge, one report and one end per key. */
-struct dpot_key {
-    uint8_t campaign_hash[DPOT_HASH_LEN];
-    uint32_t round;
-};
-bool dpot_key_equal(const struct dpot_key *a, const struct dpot_key *b);
-
-/* How a key ended; the number is the status byte of a DONE record and never changes. 1..8 are the
- * server's answers, numbered as enum dpot_report_status. */
-enum dpot_done {
-    DPOT_DONE_NOT_YET = 0,
-    DPOT_DONE_DROPPED_CLOSED = 16,    /* 409 */
-    DPOT_DONE_DROPPED_AGE = 17,       /* 30 days after the round closed */
-    DPOT_DONE_DROPPED_MALFORMED = 18, /* 400, 413 */
-    DPOT_DONE_DROPPED_LOST = 19,      /* spool slot lost, or not filled before the round closed */
-    DPOT_DONE_DROPPED_WITHDRAWN = 20, /* the user withdrew consent */
-    DPOT_DONE_DROPPED_SPOOL = 21,     /* the spool was full: made room for a newer report */
-    DPOT_DONE_END = 22
-};
-
-struct dpot_charge {
-    struct dpot_key key;
-    uint32_t revision; /* of the campaign; 0: unknown, a record of an older release */
-    uint8_t signer[DPOT_SIGN_PUBLIC_LEN];
-    uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
-    struct dpot_privacy cost;
-    int64_t time_ms;     /* device time */
-    int64_t horizon_ms;  /* when its work counts as done, by the clock; 0: of an older release */
-    uint32_t n_readings; /* of the data, at most: 1 for the CHARGE, 1 for each RESUME */
-    uint64_t seq;        /* of its record */
-    uint8_t done;        /* DPOT_DONE_NOT_YET, or how it ended, */
-    int64_t done_ms;     /* when, by the clock at that time, */
-    uint64_t done_seq;   /* and in which record */
-};
+#define DPOT_LEDGER_TAIL_MAX 128 /* records behind the sums, besides one per open charge */
 
 struct dpot_ledger {
     const struct dpot_filesystem *filesystem;
     const struct dpot_allocator *allocator;
     const struct dpot_install *install;
     void *file;                  /* open, or NULL */
-    struct dpot_charge *charges; /* (n_charges of cap_charges) in the order of the file; owned */
+    struct dpot_charge *charges; /* (n_charges of cap_charges) in the file, in its order; owned */
     size_t n_charges;
     size_t cap_charges;
-    uint64_t n_records;
-    uint32_t accountant; /* of the header: enum dpot_accountant */
+    struct dpot_ledger_sums sums; /* over all charges, folded ones too */
+    uint64_t first_seq;           /* of the first record in the file */
+    uint64_t fold_end;            /* seq behind the part that folding wrote; 0: never folded */
+    uint64_t n_records;           /* ever written: the next seq */
+    uint32_t tail_max;            /* records behind fold_end; DPOT_LEDGER_TAIL_MAX but in tests */
+    uint32_t accountant;          /* of the header: enum dpot_accountant */
     uint8_t header[DPOT_HEADER_LEN];
-    uint8_t last[DPOT_LEDGER_RECORD_LEN]; /* the last record as on disk, when n_records > 0 */
+    uint8_t last[DPOT_LEDGER_RECORD_LEN]; /* the last record as on disk, if there is one */
     bool is_withdrawn;                    /* the last CONSENT withdraws it */
     bool is_torn;                         /* the file ends in a torn record, to be cut off */
     int64_t latest_ms;                    /* time of the last charge; INT64_MIN without one */
@@ -102,6 +84,9 @@ DPOT_WARN_UNUSED dpot_status dpot_ledger_create(struct dpot_ledger *ledger, uint
 /* Open: DPOT_ERR_NOT_FOUND, DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_open_file(struct dpot_ledger *ledger);
 void dpot_ledger_close_file(struct dpot_ledger *ledger);
+
+/* Forgets all charges, in memory. */
+void dpot_ledger_clear(struct dpot_ledger *ledger);
 
 /* Reads and validates the whole open file; changes nothing on disk. DPOT_ERR_CORRUPT: the header,
  * the chain, the order or a record in the middle is wrong. */
@@ -136,23 +121,25 @@ DPOT_WARN_UNUSED dpot_status dpot_ledger_finish(struct dpot_ledger *ledger, size
 DPOT_WARN_UNUSED dpot_status dpot_ledger_set_consent(struct dpot_ledger *ledger, bool is_withdrawn,
                                                      int64_t time_ms, uint64_t counter);
 
-/* The position of the charge of `key`, or SIZE_MAX. */
+/* Whether the file has so many records more than it has open charges that it should be folded: a
+ * public rule. */
+bool dpot_ledger_is_foldable(const struct dpot_ledger *ledger);
+
+/* Folds the open file. The spool must durably hold no report of a charge that has ended.
+ * DPOT_ERR_NO_SPACE: nothing was changed. DPOT_ERR_IO: it may or may not be folded; the caller
+ * poisons the handle. */
+DPOT_WARN_UNUSED dpot_status dpot_ledger_fold(struct dpot_ledger *ledger);
+
+/* The position of the charge of `key`; SIZE_MAX: there is none, or it was folded. */
 size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key *key);
 
-/* The charge to a revision that the server's last answer to a report of it (409 included) ended, or
- * SIZE_MAX. */
-size_t dpot_ledger_last_answer(const struct dpot_ledger *ledger,
-                               const uint8_t campaign_hash[DPOT_HASH_LEN]);
+/* The campaign that the charge of `key` was folded into; NULL: it was not folded. Rounds before the
+ * last that was charged count as folded, for device time is past them. */
+const struct dpot_ledger_campaign *dpot_ledger_find_folded(const struct dpot_ledger *ledger,
+                                                           const struct dpot_key *key);
 
 /* True when `charge` (its key, revision, signer and campaign id) is to an older revision than a
  * recorded one: by number, or by the order of the charges where a record has no number. */
 bool dpot_ledger_is_older(const struct dpot_ledger *ledger, const struct dpot_charge *charge);
-
-/* Sums of what was charged: over everything; after `after_ms`; to one campaign of one signer. */
-struct dpot_privacy dpot_ledger_spent(const struct dpot_ledger *ledger);
-struct dpot_privacy dpot_ledger_spent_after(const struct dpot_ledger *ledger, int64_t after_ms);
-struct dpot_privacy dpot_ledger_spent_campaign(const struct dpot_ledger *ledger,
-                                               const uint8_t signer[DPOT_SIGN_PUBLIC_LEN],
-                                               const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN]);
 
 #endif

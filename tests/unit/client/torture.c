@@ -1,5 +1,6 @@
 #include "unit/client/torture.h"
 
+#include "simulation.h"
 #include "storage/spool.h"
 
 #include <criterion/criterion.h>
@@ -37,6 +38,9 @@ static dpot_client *try_open(struct world *w, const struct torture_case *life)
     w->files.ignores_writes = life->opens_without_rewriting;
     const dpot_status status = dpot_client_open(&w->config, &client, NULL, 0);
     w->files.ignores_writes = false;
+    if (status == DPOT_OK && life->folds) {
+        dpot_client_fold_after(client, 1);
+    }
     return status == DPOT_OK ? client : NULL;
 }
 

@@ -24,6 +24,7 @@ struct torture_case {
     bool hides_reports;
     bool opens_without_rewriting;
     bool counts; /* with a hardware counter */
+    bool folds;  /* the ledger at every occasion */
 };
 
 struct torture_verdict {

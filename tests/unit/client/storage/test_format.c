@@ -83,7 +83,6 @@ Test(format, a_ledger_of_two_charges_a_resume_and_a_done_is_these_bytes)
     cr_assert_eq(ledger.charges[1].revision, 7);
     cr_assert_eq(ledger.charges[1].cost.rho_q32, 3);
     cr_assert_eq(ledger.charges[1].cost.n_gaussian, 4);
-    cr_assert_eq(ledger.charges[0].done_ms, 3000);
     cr_assert_eq(ledger.latest_ms, 2000, "an end does not move device time");
     cr_assert_eq(ledger.charges[0].horizon_ms, 0);
     cr_assert_eq(ledger.charges[1].horizon_ms, 2564);
@@ -91,9 +90,9 @@ Test(format, a_ledger_of_two_charges_a_resume_and_a_done_is_these_bytes)
     cr_assert_eq(ledger.charges[1].n_readings, 2);
     cr_assert_eq(ledger.horizon_ms, 2564);
     cr_assert_eq(ledger.counter, 10);
-    cr_assert_eq(dpot_ledger_spent(&ledger).epsilon_q32, 2);
-    cr_assert_eq(dpot_ledger_spent_after(&ledger, 1000).delta_q64, 2);
-    cr_assert_eq(dpot_ledger_spent_after(&ledger, 999).delta_q64, 4);
+    cr_assert_eq(ledger.sums.spent.epsilon_q32, 2);
+    cr_assert_eq(dpot_sums_spent_after(&ledger.sums, 1000).delta_q64, 2);
+    cr_assert_eq(dpot_sums_spent_after(&ledger.sums, 999).delta_q64, 4);
 }
 
 Test(format, a_withdrawal_and_a_grant_are_these_bytes)

@@ -171,6 +171,18 @@ Test(torture, nor_with_a_hardware_counter)
     assert_clean(&tally, 300);
 }
 
+/* Every submit and every pump folds what has ended. */
+Test(torture, nor_with_a_ledger_that_folds_at_every_occasion)
+{
+    struct tally tally = {0};
+    cut_once_everywhere((struct torture_case){.seed = 500000, .folds = true}, &tally);
+    cut_once_everywhere((struct torture_case){.seed = 510000, .folds = true, .counts = true},
+                        &tally);
+    fail_every_sync((struct torture_case){.seed = 520000, .folds = true}, &tally);
+    fail_every_operation((struct torture_case){.seed = 530000, .folds = true}, 3, &tally);
+    assert_clean(&tally, 3000);
+}
+
 Test(torture, a_disk_that_fills_up_at_any_step_costs_nothing)
 {
     struct tally tally = {0};
