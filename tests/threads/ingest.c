@@ -255,7 +255,7 @@ static void take_back(struct writer_task *task)
     n_done++;
 }
 
-/* Each task claims to be large, so that few are admitted at a time. */
+/* In pairs. Each task claims to be large, so that few are admitted at a time. */
 static void hand_over_all(void)
 {
     static const uint8_t is_refused[1];
@@ -269,6 +269,9 @@ static void hand_over_all(void)
                                         .n_bytes = WRITER_BYTES_MAX / 3,
                                         .done = take_back};
         memcpy(tasks[i].append.hash, record.hash, sizeof record.hash);
+    }
+    for (uint32_t i = 0; i < N_TASKS; i += 2) {
+        tasks[i].next = &tasks[i + 1];
         writer_submit(ingest.writer, &tasks[i]);
     }
     writer_close(ingest.writer); /* commits everything first */

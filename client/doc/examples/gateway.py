@@ -71,6 +71,8 @@ def unpack(data, n):
         status, type_length, retry_after, length = struct.unpack_from("<HHII", data, at)
         at += 12 + type_length + length
         content_type = data[at - length - type_length:at - length].decode("ascii")
+        if not 200 <= status <= 599 or not content_type.isprintable():
+            raise ValueError("an answer has no HTTP status or type")
         answers.append(Answer(status, content_type, retry_after, data[at - length:at]))
     if data[:len(MAGIC)] != MAGIC or at != len(data) or len(answers) != n:
         raise ValueError("the list of answers is damaged")
