@@ -35,6 +35,7 @@ MAGIC = b"DPF1"
 BODIES_MAX = 1000  # of one POST
 BODY_MAX = 8 << 20
 WAITING_MAX = 64 << 20  # bytes of all waiting bodies
+DEVICES_MAX = 1000  # at a time; further ones are hung up on, and come again
 TIMEOUT_S = 20  # of a request to dpotd; devices wait 30 s for an answer
 
 REPORTS_PATH = re.compile(r"/v1/campaigns/([0-9a-f]{32})/reports")
@@ -241,6 +242,19 @@ class Device(http.server.BaseHTTPRequestHandler):
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
     request_queue_size = 128
+    _places = threading.BoundedSemaphore(DEVICES_MAX)
+
+    def process_request(self, request, client_address):
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request, client_address):
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def handle_error(self, request, client_address):
         """A device that hangs up is not logged either."""
