@@ -13,6 +13,7 @@ trap 'exit 130' INT TERM
 warnings='-std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror'
 
 {
+    echo '#include "dpot/status.h"'
     echo '#include "dpot/dpot.h"'
     echo '#include "solve/base_measure/mirror_descent.h"'
     echo '#include <string.h>'
