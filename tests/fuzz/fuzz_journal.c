@@ -1,6 +1,6 @@
 /* A device's ledger and spool. Their checksums are corrected on the way in: the input is what
  * somebody with the install's key might have written. The first byte: bit 0 the file, bit 1 whether
- * checksums are corrected, bit 2 whether memory runs out. */
+ * checksums are corrected, bit 2 whether memory runs out, bit 3 whether the ledger was folded. */
 #include "fuzz.h"
 #include "storage/ledger.h"
 #include "storage/spool.h"
@@ -99,7 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     dpot_install_init_key(&install, NULL, 0);
     memcpy(bytes + (is_mended ? DPOT_HEADER_LEN : 0), data + 1, len - 1);
     if (is_mended) {
-        dpot_header_encode(&install, is_ledger ? "DPOTLDG1" : "DPOTSPL2", &header, bytes);
+        const char *ledger_magic = data[0] & 8 ? "DPOTLDG2" : "DPOTLDG1";
+        dpot_header_encode(&install, is_ledger ? ledger_magic : "DPOTSPL2", &header, bytes);
         (is_ledger ? mend_ledger : mend_spool)(&install, whole);
     }
     test_filesystem_put(&files, is_ledger ? DPOT_LEDGER_NAME : DPOT_SPOOL_NAME, bytes, whole);

@@ -117,7 +117,7 @@ DPOT_API const char *dpot_client_last_error(const dpot_client *client);
  * stores them. Call it again for a newer one. A refusal leaves the stored revision in place.
  *   CLOSED     no revision is open at the server
  *   EXISTS     a newer revision, or another one of this number, is stored or was charged
- *   TOO_LARGE  above work_max_ms, memory_max_bytes or its share of spool_max_bytes
+ *   TOO_LARGE  above work_max_ms, memory_max_bytes or its share of spool_max_bytes; a 65th campaign
  *   NETWORK, SERVER, DENIED, NOT_FOUND, CONSENT, STATE, and what refuses the bytes: libdpot(3) */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_enroll(dpot_client *client,
                                                          const uint8_t campaign_id[16]);

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-static const char magic[] = "DPOTLDG1";
-
 #define RECORDS_PER_READ 8
 
 void dpot_ledger_init(struct dpot_ledger *ledger, const struct dpot_filesystem *filesystem,
@@ -40,7 +38,7 @@ void dpot_ledger_clear(struct dpot_ledger *ledger)
 dpot_status dpot_ledger_create(struct dpot_ledger *ledger, uint32_t accountant, uint64_t counter)
 {
     uint8_t header[DPOT_HEADER_LEN];
-    dpot_header_encode(ledger->install, magic,
+    dpot_header_encode(ledger->install, DPOT_LEDGER_MAGIC,
                        &(struct dpot_header){.counter = counter, .accountant = accountant}, header);
     return dpot_file_replace(ledger->filesystem, DPOT_LEDGER_NAME, header, sizeof header);
 }
@@ -244,12 +242,24 @@ static dpot_status load_header(struct dpot_ledger *ledger, uint64_t size)
     dpot_status status = fs->read_at(fs->ctx, ledger->file, 0, ledger->header, DPOT_HEADER_LEN);
     struct dpot_header header = {0};
     if (status == DPOT_OK) {
-        status =
-            dpot_header_decode(ledger->install, magic, ledger->header, &header, ledger->install_id);
+        status = dpot_header_decode(ledger->install, DPOT_LEDGER_MAGIC, ledger->header, &header,
+                                    ledger->install_id);
+    }
+    ledger->is_folded = status == DPOT_ERR_CORRUPT;
+    if (ledger->is_folded) {
+        status = dpot_header_decode(ledger->install, DPOT_LEDGER_FOLDED_MAGIC, ledger->header,
+                                    &header, ledger->install_id);
     }
     ledger->counter = header.counter;
     ledger->accountant = header.accountant;
     return status;
+}
+
+/* What folding wrote is all there. */
+static dpot_status check_whole(const struct dpot_ledger *ledger)
+{
+    const bool is_whole = ledger->is_folded ? ledger->fold_end > 0 : ledger->fold_end == 0;
+    return is_whole && ledger->n_records >= ledger->fold_end ? DPOT_OK : DPOT_ERR_CORRUPT;
 }
 
 /* Reads all records. (L3): an invalid last record is a torn append; an invalid record elsewhere, or
@@ -274,8 +284,8 @@ static dpot_status load_records(struct dpot_ledger *ledger, uint64_t size)
         }
         const uint8_t *record = chunk + in_chunk * DPOT_LEDGER_RECORD_LEN;
         if (!is_checksum_valid(ledger, record)) {
-            ledger->is_torn = i + 1 == n && !has_part && ledger->n_records >= ledger->fold_end;
-            return ledger->is_torn ? DPOT_OK : DPOT_ERR_CORRUPT;
+            ledger->is_torn = i + 1 == n && !has_part;
+            return ledger->is_torn ? check_whole(ledger) : DPOT_ERR_CORRUPT;
         }
         const dpot_status status = apply_next(ledger, record, n);
         if (status != DPOT_OK) {
@@ -283,7 +293,7 @@ static dpot_status load_records(struct dpot_ledger *ledger, uint64_t size)
         }
     }
     ledger->is_torn = has_part;
-    return DPOT_OK;
+    return check_whole(ledger);
 }
 
 dpot_status dpot_ledger_load(struct dpot_ledger *ledger)

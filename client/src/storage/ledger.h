@@ -15,11 +15,12 @@
  *
  *     SUMS     seq, number of records that folding wrote, ends of reports, sums, latest charge,
  *              counter, horizon
- *     CAMPAIGN seq, signing key, campaign id, sums, newest revision and round, last answer: one each
+ *     CAMPAIGN seq, signing key, campaign id, sums, newest revision and round, last answer
  *     SPANS    seq, three spans of time and their sums (ledger_sums.h)
  *     CHARGE   seq, as above, and the number of readings: charges that have not ended
  *
- * and goes on with records as before.
+ * and goes on with records as before. Its header says DPOTLDG2, so that one without SUMS is not
+ * taken for a short one that was never folded.
  *
  *                 CHARGE                     DONE
  *     (no record) ------> open (in the spool) ----> finished
@@ -63,6 +64,7 @@ struct dpot_ledger {
     uint64_t n_records;           /* ever written: the next seq */
     uint32_t tail_max;            /* records behind fold_end; DPOT_LEDGER_TAIL_MAX but in tests */
     uint32_t accountant;          /* of the header: enum dpot_accountant */
+    bool is_folded;               /* the header says so */
     uint8_t header[DPOT_HEADER_LEN];
     uint8_t last[DPOT_LEDGER_RECORD_LEN]; /* the last record as on disk, if there is one */
     bool is_withdrawn;                    /* the last CONSENT withdraws it */

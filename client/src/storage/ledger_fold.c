@@ -124,6 +124,7 @@ dpot_status dpot_ledger_read_folded(struct dpot_ledger *ledger, const uint8_t *r
 
 struct writer {
     const struct dpot_ledger *ledger;
+    uint8_t header[DPOT_HEADER_LEN];
     void *file;
     uint32_t n_records;
     uint8_t last[DPOT_LEDGER_RECORD_LEN]; /* the record; chained to `previous` when written */
@@ -238,9 +239,9 @@ static dpot_status write_new(struct writer *writer)
     }
     writer->status = fs->truncate(fs->ctx, writer->file, 0);
     if (writer->status == DPOT_OK) {
-        writer->status = fs->write_at(fs->ctx, writer->file, 0, ledger->header, DPOT_HEADER_LEN);
+        writer->status = fs->write_at(fs->ctx, writer->file, 0, writer->header, DPOT_HEADER_LEN);
     }
-    memcpy(writer->previous, ledger->header + DPOT_HEADER_LEN - DPOT_MAC_LEN, DPOT_MAC_LEN);
+    memcpy(writer->previous, writer->header + DPOT_HEADER_LEN - DPOT_MAC_LEN, DPOT_MAC_LEN);
     put_all(writer);
     if (writer->status == DPOT_OK) {
         writer->status = fs->sync(fs->ctx, writer->file);
@@ -265,6 +266,8 @@ static void take_over(struct dpot_ledger *ledger, const struct writer *writer)
     ledger->first_seq = ledger->n_records;
     ledger->n_records += writer->n_records;
     ledger->fold_end = ledger->n_records;
+    ledger->is_folded = true;
+    memcpy(ledger->header, writer->header, sizeof ledger->header);
     memcpy(ledger->last, writer->last, sizeof ledger->last);
 }
 
@@ -272,6 +275,9 @@ dpot_status dpot_ledger_fold(struct dpot_ledger *ledger)
 {
     const struct dpot_filesystem *fs = ledger->filesystem;
     struct writer writer = {.ledger = ledger};
+    const struct dpot_header header = {.counter = ledger->counter,
+                                       .accountant = ledger->accountant};
+    dpot_header_encode(ledger->install, DPOT_LEDGER_FOLDED_MAGIC, &header, writer.header);
     dpot_status status = write_new(&writer);
     if (status != DPOT_OK) {
         return status;

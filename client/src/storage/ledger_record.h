@@ -4,8 +4,11 @@
 
 #include "storage/ledger.h"
 
-/* "done" is, of CONSENT and SUMS, 1 for withdrawn and 2 for granted; of CAMPAIGN how the last charge
- * ended, and the last answer << 8; of SPANS their number; of a CHARGE that folding wrote the
+#define DPOT_LEDGER_MAGIC "DPOTLDG1"
+#define DPOT_LEDGER_FOLDED_MAGIC "DPOTLDG2"
+
+/* "done" is, of CONSENT and SUMS, 1 for withdrawn and 2 for granted; of CAMPAIGN how the last
+ * charge ended, and the last answer << 8; of SPANS their number; of a CHARGE that folding wrote the
  * readings, else 0. */
 enum {
     TYPE_AT = 0, /* u32 */
