@@ -85,7 +85,7 @@ static int exchange(const char *method, const char *path, const void *body, size
         return 0;
     }
     (void)read_file("status", status, sizeof status - 1);
-    return atoi(status);
+    return (int)strtoul(status, NULL, 10);
 }
 
 static uint8_t answer[65536] BOARD_FLASH;
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
     import_campaign(client, argv[2]);
     end_step("import");
     begin_step();
-    must(submit(client, id, argv[3], (size_t)atoi(argv[4])), "submit",
+    must(submit(client, id, argv[3], (size_t)strtoul(argv[4], NULL, 10)), "submit",
          dpot_client_last_error(client));
     end_step("submit");
     dpot_client_close(client); /* and switched off */

@@ -214,7 +214,7 @@ Test(flash_files, brown_outs_in_a_row_neither_fill_the_flash_nor_lose_content, .
     }
 }
 
-/* Each start programs one page and is cut in the next, so that blocks are lost one after another. */
+/* Each block gets one whole page and torn ones, so that blocks are lost one after another. */
 Test(flash_files, what_interrupted_writes_used_up_is_refused_before_content_is_lost)
 {
     const struct dpot_filesystem *fs = &files.filesystem;
