@@ -5,6 +5,7 @@
 #   sh tests/portability/ports.sh BIN_FOLDER [FOLDER] [PLATFORM...]
 # BIN_FOLDER has dpot and dpotd. FOLDER keeps sources and builds for the next time.
 set -u
+# shellcheck disable=SC1091,SC2086,SC2154 # flags are words; programs.inc.sh sets variables
 if [ $# -lt 1 ]; then
     echo "usage: sh ports.sh BIN_FOLDER [FOLDER] [PLATFORM...]" >&2
     exit 2
@@ -57,7 +58,7 @@ entropic=$id
 
 build() { # BOARD_FLAG...: libdpot and the device, in $place
     archive=$(echo "$compiler" | sed 's/gcc$/ar/')
-    command -v "$archive" >/dev/null 2>&1 && [ "$archive" != musl-ar ] || archive=ar
+    command -v "$archive" >/dev/null 2>&1 || archive='ar'
     {
         echo "set(CMAKE_SYSTEM_NAME $1)"
         echo "set(CMAKE_SYSTEM_PROCESSOR $name)"

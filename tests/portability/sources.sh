@@ -37,7 +37,7 @@ number=0
 for file in $(find . -name '*.c' | LC_ALL=C sort); do
     number=$((number + 1))
     "$@" -Os -ffunction-sections -fdata-sections -w -DCONFIGURED=1 \
-        "-DNATIVE_$(echo "$order" | tr a-z A-Z)_ENDIAN=1" -Iinclude -Iinclude/sodium \
+        "-DNATIVE_$(echo "$order" | tr "[:lower:]" "[:upper:]")_ENDIAN=1" -Iinclude -Iinclude/sodium \
         -c "$file" -o "$prefix/objects/$number.o"
 done
 cp -r include/. "$prefix/include"
@@ -46,7 +46,7 @@ cp -r include/. "$prefix/include"
 cp "$sources/protobuf/protobuf-c/protobuf-c.h" "$prefix/include/protobuf-c"
 
 archive=$(echo "$compiler" | sed 's/gcc$/ar/')
-command -v "$archive" >/dev/null 2>&1 && [ "$archive" != musl-ar ] || archive=ar
+command -v "$archive" >/dev/null 2>&1 || archive='ar'
 rm -f "$prefix/lib/"*.a
 "$archive" rcs "$prefix/lib/libprotobuf-c.a" "$prefix/objects/protobuf-c.o"
 rm "$prefix/objects/protobuf-c.o"
