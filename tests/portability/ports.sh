@@ -4,8 +4,8 @@
 # accepts through the gateway of the examples. On the Cortex-M4 also what they take, against m4.txt.
 #   sh tests/portability/ports.sh BIN_FOLDER [FOLDER] [PLATFORM...]
 # BIN_FOLDER has dpot and dpotd. FOLDER keeps sources and builds for the next time.
-set -u
 # shellcheck disable=SC1091,SC2086,SC2154 # flags are words; programs.inc.sh sets variables
+set -u
 if [ $# -lt 1 ]; then
     echo "usage: sh ports.sh BIN_FOLDER [FOLDER] [PLATFORM...]" >&2
     exit 2

@@ -6,6 +6,7 @@ set -eu
 sources=$1 prefix=$2 order=$3
 shift 3
 compiler=$1
+[ "$order" = little ] || set -- "$@" -DWORDS_BIGENDIAN
 
 if [ ! -d "$sources/sodium" ]; then
     mkdir -p "$sources/apt/lists/partial" "$sources/apt/archives/partial"
