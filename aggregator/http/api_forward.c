@@ -142,6 +142,7 @@ void api_forward(const struct http_app *app, const struct http_request *request,
     const dpot_status status = forward_open(request->body, request->body_len, &list, &n, &error);
     if (status != DPOT_OK) {
         api_refuse(request, response, status, &error);
+        http_response_add(response, "batch", ""); /* older devices drop no report for it */
         return;
     }
     struct forwarding *f = make(n, pause);

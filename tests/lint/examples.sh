@@ -14,6 +14,7 @@ warnings='-std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror'
 
 {
     echo '#include "dpot/status.h"'
+    echo '#include "dpot/dpot.h"'
     echo '#include "solve/base_measure/mirror_descent.h"'
     echo '#include <string.h>'
     find client common proto aggregator -name '*.h' | LC_ALL=C sort |

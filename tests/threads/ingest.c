@@ -255,6 +255,18 @@ static void take_back(struct writer_task *task)
     n_done++;
 }
 
+/* Submits the tasks by one, by two and so on up to five. */
+static void submit_in_groups(void)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < N_TASKS; i += n, n = n % 5 + 1) {
+        for (size_t j = i; j + 1 < i + n && j + 1 < N_TASKS; j++) {
+            tasks[j].next = &tasks[j + 1];
+        }
+        writer_submit(ingest.writer, &tasks[i]);
+    }
+}
+
 /* Each task claims to be large, so that few are admitted at a time. */
 static void hand_over_all(void)
 {
@@ -269,8 +281,8 @@ static void hand_over_all(void)
                                         .n_bytes = WRITER_BYTES_MAX / 3,
                                         .done = take_back};
         memcpy(tasks[i].append.hash, record.hash, sizeof record.hash);
-        writer_submit(ingest.writer, &tasks[i]);
     }
+    submit_in_groups();
     writer_close(ingest.writer); /* commits everything first */
     ingest.writer = NULL;
     demand(n_done == N_TASKS, "closing lost a task");

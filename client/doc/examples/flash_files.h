@@ -8,7 +8,7 @@
  *
  *     static struct flash_files files;
  *     status = flash_files_open(&files, &port);
- *     config.filesystem = &files.filesystem;
+ *     config->filesystem = &files.filesystem;
  *
  * Removed or replaced content stays on the flash until the log comes round: whoever can read the
  * chip reads it. One process, one thread. */

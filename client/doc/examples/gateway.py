@@ -35,6 +35,7 @@ MAGIC = b"DPF1"
 BODIES_MAX = 1000  # of one POST
 BODY_MAX = 8 << 20
 WAITING_MAX = 64 << 20  # bytes of all waiting bodies
+DEVICES_MAX = 1000  # at a time; further ones are hung up on, and come again
 TIMEOUT_S = 20  # of a request to dpotd; devices wait 30 s for an answer
 
 REPORTS_PATH = re.compile(r"/v1/campaigns/([0-9a-f]{32})/reports")
@@ -71,6 +72,8 @@ def unpack(data, n):
         status, type_length, retry_after, length = struct.unpack_from("<HHII", data, at)
         at += 12 + type_length + length
         content_type = data[at - length - type_length:at - length].decode("ascii")
+        if not 200 <= status <= 599 or not content_type.isprintable():
+            raise ValueError("an answer has no HTTP status or type")
         answers.append(Answer(status, content_type, retry_after, data[at - length:at]))
     if data[:len(MAGIC)] != MAGIC or at != len(data) or len(answers) != n:
         raise ValueError("the list of answers is damaged")
@@ -239,6 +242,19 @@ class Device(http.server.BaseHTTPRequestHandler):
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
     request_queue_size = 128
+    _places = threading.BoundedSemaphore(DEVICES_MAX)
+
+    def process_request(self, request, client_address):
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request, client_address):
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def handle_error(self, request, client_address):
         """A device that hangs up is not logged either."""

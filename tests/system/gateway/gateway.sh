@@ -7,6 +7,11 @@ set -u
 . "$(dirname "$0")/../programs.inc.sh"
 gateway_py=$(cd "$(dirname "$0")/../../.." && pwd)/client/doc/examples/gateway.py
 
+# ---- the gateway alone, before a server that answers as the tests say ----
+
+check 'test_gateway.py' 0 '^OK' env PYTHONDONTWRITEBYTECODE=1 "PYTHONPATH=${gateway_py%/*}" \
+    python3 "$(dirname "$0")/test_gateway.py"
+
 init
 start
 cat >"$dir/spec.json" <<SPEC

@@ -224,7 +224,7 @@ Test(http_forward, a_list_that_cannot_be_read_is_refused_whole)
         if (list.len != first_len) {
             cr_assert_eq(forward(&list), 400, "%zu bytes", list.len);
             cr_assert_not_null(strstr(text, "\"status\":\"DPOT_ERR_MALFORMED\""), "%s", text);
-            cr_assert_null(strstr(text, "\"batch\""), "it is about no body");
+            cr_assert_not_null(strstr(text, "\"batch\":\"\""), "it is about no body: %s", text);
         }
     }
     list.len = len;
@@ -247,10 +247,37 @@ Test(http_forward, a_list_has_a_limit_of_bodies_and_one_of_bytes)
     add(&list, "", 0);
     cr_assert_eq(forward(&list), 413);
     cr_assert_not_null(strstr(text, "more than 1000 bodies"), "%s", text);
+    cr_assert_not_null(strstr(text, "\"batch\":\"\""), "%s", text);
     app.body_max = list.len - 1;
     cr_assert_eq(forward(&list), 413);
     cr_assert_not_null(strstr(text, "send less at a time"), "%s", text);
     dpot_buf_release(&list);
+}
+
+static bool refuse_to_suspend(struct http_pause *pause)
+{
+    (void)pause;
+    return false;
+}
+
+Test(http_forward, a_server_that_stops_answers_every_body_at_once)
+{
+    struct dpot_buf list = new_list();
+    struct http_response response;
+    struct http_pause pause = {.suspend = refuse_to_suspend};
+    add_reports(&list, 0, 2);
+    const struct http_request stopping = {
+        .path = PATH, .body = list.data, .body_len = list.len, .pause = &pause};
+    http_response_init(&response);
+    api_forward(&app, &stopping, &response);
+    cr_assert_eq(response.status, 200);
+    cr_assert_null(pause.work);
+    cr_assert_eq(response.body.data[4] | response.body.data[5] << 8, 503);
+    cr_assert_str_eq(response.note.text,
+                     "0 of 2 accepted: body 1, 503: the server is stopping: try again");
+    http_response_release(&response);
+    dpot_buf_release(&list);
+    cr_assert_eq(rig_count(&rig).n_accepted, 0);
 }
 
 static dpot_status fail_append(struct store *store, const struct store_append *const *appends,
