@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs the Debian packages that building needs: the client alone, everything, or everything and
-# its tests. Packages that are there are left alone, and nothing is fetched when all are.
-#   sh tests/install.sh [client|build|test]      default: test
+# Installs the Debian packages that building needs: the client alone, everything, everything and its
+# tests, or also the cross compilers of tests/portability/ports.sh. Packages that are there are left
+# alone, and nothing is fetched when all are.
+#   sh tests/install.sh [client|build|test|ports]      default: test
 set -eu
 
 client_packages='gcc libc6-dev cmake ninja-build pkg-config ca-certificates protobuf-c-compiler
@@ -11,6 +12,8 @@ build_packages="$client_packages libmicrohttpd-dev libgnutls28-dev libsqlite3-de
 test_packages='binutils clang clang-format curl docker-compose libclang-rt-14-dev libcriterion-dev valgrind
     gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-arm-none-eabi libc6-dev-arm64-cross
     libc6-dev-armhf-cross libnewlib-dev qemu-user-static'
+ports_packages='dpkg-dev gcc-i686-linux-gnu gcc-s390x-linux-gnu libc6-dev-i386-cross
+    libc6-dev-s390x-cross musl-tools qemu-system-arm'
 
 # Node from elsewhere brings its own npm, beside which Debian's cannot be installed.
 command -v node >/dev/null 2>&1 || test_packages="$test_packages nodejs"
@@ -21,8 +24,9 @@ case ${1:-test} in
 client) packages=$client_packages ;;
 build) packages=$build_packages ;;
 test) packages="$build_packages $test_packages" ;;
+ports) packages="$build_packages $test_packages $ports_packages" ;;
 *)
-    echo "usage: sh tests/install.sh [client|build|test]" >&2
+    echo "usage: sh tests/install.sh [client|build|test|ports]" >&2
     exit 2
     ;;
 esac

@@ -1,6 +1,7 @@
 # Shared by the tests that run the three programs.
-#   . programs.inc.sh     with the folder of the programs in $1, from a folder beside it
-. "$(dirname "$0")/../scratch.inc.sh"
+#   . programs.inc.sh     with the folder of the programs in $1, from a folder beside it, or from
+#                         elsewhere with its folder in $system
+. "${system:-$(dirname "$0")/..}/scratch.inc.sh"
 
 # check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output.
 # EXPECTED_EXIT "not0": any other code that is not a signal's.

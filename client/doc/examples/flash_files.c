@@ -31,7 +31,7 @@ _Static_assert(FLASH_FILES < 255 && FLASH_PAGES < INDEX_NAME, "tables");
 _Static_assert(FLASH_BLOCK_BYTES % FLASH_PAGE_BYTES == 0 && PAYLOAD_BYTES >= FLASH_NAME_BYTES,
                "pages");
 
-enum kind { KIND_CREATE = 1, KIND_NAME, KIND_DATA, KIND_REMOVE };
+enum kind { KIND_NAME = 1, KIND_DATA, KIND_REMOVE };
 
 static uint32_t get(const uint8_t *at, size_t n_bytes)
 {
@@ -173,9 +173,8 @@ static dpot_status apply_page(struct flash_files *fs)
     const size_t file = page[FILE_AT];
     const uint8_t kind = page[KIND_AT];
     const char *name = (const char *)page + PAYLOAD_AT;
-    const bool is_name = kind == KIND_CREATE || kind == KIND_NAME;
-    if (file >= FLASH_FILES || kind < KIND_CREATE || kind > KIND_REMOVE ||
-        (is_name && (name[0] == '\0' || !memchr(name, 0, FLASH_NAME_BYTES)))) {
+    if (file >= FLASH_FILES || kind < KIND_NAME || kind > KIND_REMOVE ||
+        (kind == KIND_NAME && (name[0] == '\0' || !memchr(name, 0, FLASH_NAME_BYTES)))) {
         return fail(fs, "the flash was written with other limits");
     }
     if (kind == KIND_REMOVE) {
@@ -183,8 +182,8 @@ static dpot_status apply_page(struct flash_files *fs)
         return DPOT_OK;
     }
     fs->files[file].size = get(page + SIZE_AT, 4);
-    forget_pages(fs, file, kind == KIND_CREATE ? 0 : pages_of(fs->files[file].size));
-    if (is_name) {
+    forget_pages(fs, file, pages_of(fs->files[file].size));
+    if (kind == KIND_NAME) {
         set_name(fs, file, name);
     }
     own_page(fs, number % FLASH_PAGES, file, index);
@@ -337,7 +336,7 @@ static dpot_status create_file(struct flash_files *fs, const char *name, size_t 
         ++*file;
     }
     const dpot_status status = *file == FLASH_FILES ? DPOT_ERR_NO_SPACE : claim(fs, 1);
-    return status == DPOT_OK ? append_name(fs, KIND_CREATE, *file, name, 0) : status;
+    return status == DPOT_OK ? append_name(fs, KIND_NAME, *file, name, 0) : status;
 }
 
 static dpot_status open_file(void *ctx, const char *name, int create, void **file)

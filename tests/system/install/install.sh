@@ -30,7 +30,8 @@ there "$dir/client" bin/dpot-device include/dpot/dpot.h include/dpot/hooks.h inc
     'lib*/libdpot.a' 'lib*/pkgconfig/dpot.pc' 'lib*/cmake/dpot/dpotConfig.cmake' share/man/man1/dpot-device.1 \
     share/man/man3/libdpot.3 share/doc/dpot/CHANGELOG.md share/doc/dpot/privacy.md share/doc/dpot/example.c \
     share/doc/dpot/bindings/dpot.py share/doc/dpot/bindings/dpot.js share/doc/dpot/bindings/dpot.d.ts \
-    share/doc/dpot/embedding.md share/doc/dpot/examples/gateway.py share/doc/dpot/platforms/ios.md
+    share/doc/dpot/embedding.md share/doc/dpot/examples/gateway.py \
+    share/doc/dpot/examples/flash_files.c share/doc/dpot/platforms/ios.md
 there "$dir/aggregator" bin/dpotd bin/dpot share/man/man8/dpotd.8 share/man/man1/dpot.1 \
     share/doc/dpot/admin-api.md share/doc/dpot/campaign-spec.md share/doc/dpot/CHANGELOG-dpotd.md
 [ ! -e "$dir/client/usr/local/bin/dpotd" ] && [ ! -e "$dir/aggregator/usr/local/include" ] ||

@@ -111,8 +111,9 @@ static dpot_status change_file(struct change *change, size_t i, uint64_t *random
 static dpot_status change_at_random(struct change *change, uint64_t *random)
 {
     const struct dpot_filesystem *fs = &files.filesystem;
-    const size_t i = splitmix_below(random, N_NAMES), kind = splitmix_below(random, 8);
-    const size_t to = (i + 1) % N_NAMES;
+    const size_t i = splitmix_below(random, 32) ? splitmix_below(random, 2)      /* hot */
+                                                : 2 + splitmix_below(random, 2); /* cold */
+    const size_t to = i ^ 1, kind = splitmix_below(random, 8);
     if (kind > 1 || !change->states[0].files[i].exists) {
         return change_file(change, i, random);
     }
@@ -211,6 +212,37 @@ Test(flash_files, brown_outs_in_a_row_neither_fill_the_flash_nor_lose_content, .
         flash.cut_at = 2 + splitmix_below(&random, 4);
         live(&model, 50, &random);
     }
+}
+
+/* Each block gets one whole page and torn ones, so that blocks are lost one after another. */
+Test(flash_files, what_interrupted_writes_used_up_is_refused_before_content_is_lost)
+{
+    const struct dpot_filesystem *fs = &files.filesystem;
+    static uint8_t bytes[PIECE * (size_t)150], found[sizeof bytes];
+    void *file = NULL;
+    size_t n = 0;
+    bool is_refused = false;
+    test_flash_init(&flash, 5);
+    cr_assert_eq(flash_files_open(&files, &flash.port), DPOT_OK);
+    memset(bytes, 7, sizeof bytes);
+    cr_assert_eq(fs->write_at(&files, open_new("ledger"), 0, bytes, sizeof bytes), DPOT_OK);
+    for (n = 0; n < 2000 && !is_refused; n++) {
+        cr_assert_eq(flash_files_open(&files, &flash.port), DPOT_OK, "%s", files.why);
+        cr_assert_eq(fs->open(&files, "ledger", 0, &file), DPOT_OK);
+        flash.cut = TEST_FLASH_TORN;
+        flash.cut_at = files.head % FLASH_BLOCK_PAGES == 0 ? 3 : 1;
+        (void)!fs->write_at(&files, file, 0, bytes, PIECE);
+        (void)!fs->write_at(&files, file, 0, bytes, PIECE);
+        is_refused = !flash.is_down;
+        flash.is_down = false;
+    }
+    cr_assert(is_refused);
+    cr_assert_str_eq(files.why, "too many interrupted writes: no block is free");
+    flash.cut_at = 0;
+    cr_assert_eq(flash_files_open(&files, &flash.port), DPOT_OK);
+    cr_assert_eq(fs->open(&files, "ledger", 0, &file), DPOT_OK);
+    cr_assert_eq(fs->read_at(&files, file, 0, found, sizeof found), DPOT_OK);
+    cr_assert_arr_eq(found, bytes, sizeof bytes);
 }
 
 Test(flash_files, a_hundred_thousand_writes_wear_all_blocks_alike)
