@@ -64,7 +64,7 @@ static bool is_biased(const uint8_t sample[2 * SAMPLE_LEN])
     const unsigned expected = 2 * SAMPLE_LEN * 4, tolerance = 320;
     unsigned n_ones = 0;
     for (size_t i = 0; i < 2 * SAMPLE_LEN * 8; i++) {
-        n_ones += sample[i / 8] >> i % 8 & 1u;
+        n_ones += (unsigned)sample[i / 8] >> i % 8 & 1u;
     }
     return n_ones < expected - tolerance || n_ones > expected + tolerance;
 }
